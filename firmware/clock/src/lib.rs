@@ -1,0 +1,1 @@
+//! Instants, timestamps, timer tables and seeded randomness as plain values.

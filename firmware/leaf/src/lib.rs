@@ -1,0 +1,1 @@
+//! The leafnode protocol, both ends, as a link of the broker.

@@ -1,0 +1,1 @@
+//! The monitoring documents, from a read-only view of the node.

@@ -1,0 +1,1 @@
+//! The whole server as one value: handle, poll, deadline.

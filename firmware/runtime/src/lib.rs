@@ -1,0 +1,1 @@
+//! The only crate with tokio: sockets, timers, the disk thread, HTTP, signals.

@@ -1,0 +1,1 @@
+//! The ledger on redb: journal, group commit, message blocks, recovery, compaction.

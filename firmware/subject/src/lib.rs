@@ -1,0 +1,1 @@
+//! Subjects, wildcards, mappings and transforms, and the tree that answers who matches.

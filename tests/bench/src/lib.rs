@@ -1,0 +1,1 @@
+//! Frond beside nats-server in one run, and counted budgets that fail.

@@ -1,0 +1,1 @@
+//! Frond beside real peers: nats-server, client libraries and the nats CLI.

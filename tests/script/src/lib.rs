@@ -1,0 +1,1 @@
+//! Protocol transcripts run against our node and a real nats-server.

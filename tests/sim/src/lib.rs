@@ -1,0 +1,1 @@
+//! Seeded worlds: power cuts, cut links, and the promises that must hold through them.
