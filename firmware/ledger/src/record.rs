@@ -1,0 +1,114 @@
+use bytes::Bytes;
+use frond_clock::Timestamp;
+
+use crate::Body;
+
+/// A message's number in its stream, from 1.
+pub type Seq = u64;
+
+/// A stream in this data directory; never used again after the stream is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u32);
+
+/// A consumer in this data directory; never used again after the consumer is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConsumerId(pub u32);
+
+/// The asker's name for one batch or one query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// How soon a batch must be safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Somebody waits for the receipt: sync as soon as the disk is free.
+    Sync,
+    /// Nobody waits: ride along with the next sync, within a second or so.
+    Soon,
+}
+
+/// One fact to keep. Records take effect in the order they were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A message of a stream. Sequences of one stream rise.
+    Put {
+        /// Its stream.
+        stream: StreamId,
+        /// Its sequence.
+        seq: Seq,
+        /// When the stream took it.
+        time: Timestamp,
+        /// Subject, header and payload.
+        body: Body,
+    },
+    /// Messages `first..=last` are gone.
+    Drop {
+        /// Their stream.
+        stream: StreamId,
+        /// First sequence gone.
+        first: Seq,
+        /// Last sequence gone.
+        last: Seq,
+    },
+    /// Everything below `first` is gone; no sequence up to `last` is ever given again.
+    Floor {
+        /// The stream.
+        stream: StreamId,
+        /// First sequence that may exist.
+        first: Seq,
+        /// Highest sequence used so far.
+        last: Seq,
+    },
+    /// What a stream is (opaque, versioned by its writer); `None`: the stream with all it held is gone.
+    Stream {
+        /// The stream.
+        stream: StreamId,
+        /// Its description.
+        meta: Option<Bytes>,
+    },
+    /// What a consumer is (opaque); `None`: the consumer and its state are gone.
+    Consumer {
+        /// Its stream.
+        stream: StreamId,
+        /// The consumer.
+        consumer: ConsumerId,
+        /// Its description.
+        meta: Option<Bytes>,
+    },
+    /// A consumer's whole progress (opaque); replaces the state and every change before it.
+    ConsumerState {
+        /// Its stream.
+        stream: StreamId,
+        /// The consumer.
+        consumer: ConsumerId,
+        /// Its progress.
+        state: Bytes,
+    },
+    /// A change of a consumer's progress since its last whole state (opaque).
+    ConsumerChange {
+        /// Its stream.
+        stream: StreamId,
+        /// The consumer.
+        consumer: ConsumerId,
+        /// The change.
+        change: Bytes,
+    },
+    /// A named value of the node itself; `None` removes it.
+    Value {
+        /// Its name.
+        key: Box<str>,
+        /// Its bytes.
+        value: Option<Bytes>,
+    },
+}
+
+/// Records that become safe together or not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Comes back in the receipt.
+    pub ticket: Ticket,
+    /// How soon.
+    pub need: Need,
+    /// What to keep, in order.
+    pub records: Vec<Record>,
+}
