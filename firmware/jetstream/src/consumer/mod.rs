@@ -1,0 +1,3 @@
+//! Consumers: a position in a stream, what was delivered and what was acknowledged.
+
+mod io;
