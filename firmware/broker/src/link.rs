@@ -1,0 +1,244 @@
+use std::fmt::Debug;
+
+use frond_account::{AccountId, Credentials, Permissions};
+use frond_clock::{Instant, Now};
+use frond_wire::{Message, Op};
+
+/// One connection; nats-server's `cid`, from 1, never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Conn(pub u64);
+
+/// One link to another server. A soliciting link outlives its connections; an accepted one is
+/// as old as its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+/// What a peer protocol must be able to do. One implementer per kind of peer.
+///
+/// A link never talks to the broker except through the [`Upcalls`] it is handed, and never
+/// touches a socket: it writes to its [`Upcalls::out`] and reads operations.
+pub trait Link: Debug {
+    /// The transport is up. An accepting link greets here, a soliciting one waits for the greeting.
+    fn opened(&mut self, now: Now, up: &mut dyn Upcalls);
+
+    /// The peer said something. After `up.close` no more operations come.
+    fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls);
+
+    /// The bytes from the peer were no protocol: answer `-ERR` with `err_text` when there is one,
+    /// and close; `why` is for the log.
+    fn on_garbage(&mut self, now: Now, err_text: Option<&str>, why: &str, up: &mut dyn Upcalls);
+
+    /// The answer to [`Upcalls::authenticate`].
+    fn authenticated(&mut self, now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls);
+
+    /// Interest in an account this link is bound to changed.
+    fn interest(&mut self, now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls);
+
+    /// A message this peer asked for. Split horizon, permissions and header support are decided here.
+    fn deliver(&mut self, message: &Message<'_>, via: &Via<'_>, out: &mut Vec<u8>) -> Sent;
+
+    /// The connection is gone, or dialing failed (`Err` with the system's words).
+    /// A soliciting link plans its next dial; an accepted one is dropped after this.
+    fn closed(&mut self, now: Now, cause: &str, up: &mut dyn Upcalls);
+
+    /// When [`Link::on_time`] is wanted.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// The deadline passed.
+    fn on_time(&mut self, now: Now, up: &mut dyn Upcalls);
+
+    /// For monitoring.
+    fn status(&self) -> LinkStatus;
+}
+
+/// What a link may ask of the broker.
+pub trait Upcalls {
+    /// This link's own number.
+    fn link(&self) -> LinkId;
+    /// Facts about this server.
+    fn server(&self) -> &ServerFacts;
+    /// Seeded randomness.
+    fn random(&mut self) -> &mut frond_clock::Rng;
+    /// Bytes to the peer; flushed after the call.
+    fn out(&mut self) -> &mut Vec<u8>;
+    /// The account called `name`.
+    fn account(&self, name: &str) -> Option<AccountId>;
+    /// The name of an account.
+    fn account_name(&self, account: AccountId) -> String;
+    /// Whether the account has JetStream.
+    fn has_jetstream(&self, account: AccountId) -> bool;
+    /// Whether it is the system account.
+    fn is_system(&self, account: AccountId) -> bool;
+    /// Checks credentials as the leafnode listener does; the answer comes as
+    /// [`Link::authenticated`], at once or later.
+    fn authenticate(&mut self, credentials: Credentials, nonce: &str);
+    /// Binds the link to an account: from here interest and messages of it flow.
+    /// `peer` is checked against other links of the account: see [`LinkPeer`].
+    fn bind(&mut self, account: AccountId, peer: LinkPeer);
+    /// Calls `each` for all interest of the bound account, except this link's own.
+    fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>));
+    /// The peer wants messages on `subject`; for a queue the weight replaces the former one.
+    fn subscribe(&mut self, subject: &str, queue: Option<(&str, u32)>);
+    /// The peer no longer wants them.
+    fn unsubscribe(&mut self, subject: &str, queue: Option<&str>);
+    /// A message from the peer enters the one path: plain subscriptions, and of the queue
+    /// groups only those named.
+    fn publish(&mut self, message: &Message<'_>, queues: &[&str]);
+    /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`].
+    fn dial(&mut self, host: &str, port: u16, timeout: std::time::Duration);
+    /// Other links that are bound now, for duplicates and loops.
+    fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)>;
+    /// Writes `-ERR '<text>'` to another link's peer and closes it.
+    fn evict(&mut self, other: LinkId, text: &str, cause: &str);
+    /// Flush what was written, then close. `cause` is one of wire-1 section 22's reasons.
+    fn close(&mut self, cause: &str);
+    /// A line for the operator.
+    fn log(&mut self, level: Level, text: String);
+}
+
+/// How bad a log line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Worth knowing while looking for a fault.
+    Debug,
+    /// Normal life.
+    Info,
+    /// Something an operator may have to act on.
+    Warn,
+    /// Something an operator has to act on.
+    Error,
+}
+
+/// Who is at the other end of a bound link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkPeer {
+    /// The peer's server name.
+    pub name: String,
+    /// The peer's server id.
+    pub server_id: String,
+    /// The peer's cluster name.
+    pub cluster: String,
+    /// The account on the peer's side.
+    pub remote_account: String,
+    /// Whether the peer is our hub (we are its spoke).
+    pub is_hub: bool,
+}
+
+/// The answer to a link's credentials.
+#[derive(Clone, Debug)]
+pub enum LinkVerdict {
+    /// Welcome, with this account and these permissions.
+    Accepted {
+        /// Where to bind.
+        account: AccountId,
+        /// What the peer may send (publish) and receive (subscribe), when it is limited.
+        permissions: Option<Permissions>,
+        /// Who it is, for logs and monitoring.
+        user: String,
+    },
+    /// `-ERR 'Authorization Violation'`.
+    Refused,
+}
+
+/// One change of interest in an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterestChange<'a> {
+    /// In this account.
+    pub account: AccountId,
+    /// The filter.
+    pub subject: &'a str,
+    /// The queue group.
+    pub queue: Option<&'a str>,
+    /// Where the subscriber is.
+    pub source: Source,
+    /// How many subscribers came (positive) or went (negative); for a link's queue its weight.
+    pub delta: i32,
+}
+
+/// Where a subscriber or a publisher is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A client of this server.
+    Client(Conn),
+    /// This server itself (JetStream, system services).
+    Internal,
+    /// Another server.
+    Link {
+        /// Which link.
+        link: LinkId,
+        /// Whether that server is our hub (then a spoke does not tell its other links).
+        is_hub: bool,
+    },
+}
+
+/// How a message reached the point of delivery to a link.
+#[derive(Clone, Debug)]
+pub struct Via<'a> {
+    /// Who published it here.
+    pub source: Source,
+    /// The cluster it comes from, when it came over a link.
+    pub origin_cluster: Option<&'a str>,
+    /// Whether the peer has a plain subscription for it.
+    pub plain: bool,
+    /// The queue groups this peer was chosen for.
+    pub queues: &'a [&'a str],
+}
+
+/// Whether a link took a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It was written for the peer.
+    Sent,
+    /// It may not go there (split horizon, permissions, denied subject).
+    Withheld,
+}
+
+/// Facts of this server that its links tell.
+#[derive(Clone, Debug, Default)]
+pub struct ServerFacts {
+    /// Server id, a public server nkey `N…`.
+    pub id: String,
+    /// Server name.
+    pub name: String,
+    /// The nats-server version we are compatible with, `2.15.1`.
+    pub version: String,
+    /// Own cluster name; a leaf without a cluster uses its server name.
+    pub cluster: String,
+    /// Host shown in INFO.
+    pub host: String,
+    /// Largest message taken, in bytes.
+    pub max_payload_bytes: i64,
+    /// Whether JetStream runs here.
+    pub jetstream: bool,
+    /// Own JetStream domain.
+    pub domain: Option<String>,
+}
+
+/// A link as monitoring shows it.
+#[derive(Clone, Debug, Default)]
+pub struct LinkStatus {
+    /// `leafnode`, `route` or `gateway`.
+    pub kind: &'static str,
+    /// `dialing`, `handshaking`, `up`, `waiting`, `disabled`.
+    pub state: &'static str,
+    /// The peer's server name, once known.
+    pub name: String,
+    /// The peer's server id, once known.
+    pub server_id: String,
+    /// Local account name.
+    pub account: String,
+    /// Whether the peer is our spoke (it dialed us and is not hub).
+    pub is_spoke: bool,
+    /// Round trip time, when measured.
+    pub rtt: Option<std::time::Duration>,
+    /// Filters the peer asked for.
+    pub subscriptions: Vec<String>,
+    /// Dials since the last success.
+    pub attempts: u64,
+    /// The last error, in words.
+    pub last_error: Option<String>,
+    /// Configured urls without secrets, for a soliciting link.
+    pub urls: Vec<String>,
+    /// `off`, or the compression in use.
+    pub compression: &'static str,
+}
