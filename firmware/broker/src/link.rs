@@ -21,6 +21,10 @@ pub trait Link: Debug {
     /// The transport is up. An accepting link greets here, a soliciting one waits for the greeting.
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls);
 
+    /// Bytes came from the peer: called once per read, before its operations, so that a large
+    /// message on a slow line counts as life long before it is complete.
+    fn heard(&mut self, now: Now);
+
     /// The peer said something. After `up.close` no more operations come.
     fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls);
 
@@ -35,7 +39,13 @@ pub trait Link: Debug {
     fn interest(&mut self, now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls);
 
     /// A message this peer asked for. Split horizon, permissions and header support are decided here.
-    fn deliver(&mut self, message: &Message<'_>, via: &Via<'_>, out: &mut Vec<u8>) -> Sent;
+    fn deliver(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        via: &Via<'_>,
+        out: &mut Vec<u8>,
+    ) -> Sent;
 
     /// The connection is gone, or dialing failed (`Err` with the system's words).
     /// A soliciting link plans its next dial; an accepted one is dropped after this.
@@ -151,6 +161,8 @@ pub struct InterestChange<'a> {
     pub queue: Option<&'a str>,
     /// Where the subscriber is.
     pub source: Source,
+    /// The cluster the subscriber's link leads to ([`LinkPeer::cluster`]); also when the link is going.
+    pub origin_cluster: Option<&'a str>,
     /// How many subscribers came (positive) or went (negative); for a link's queue its weight.
     pub delta: i32,
 }
@@ -227,7 +239,7 @@ pub struct LinkStatus {
     pub server_id: String,
     /// Local account name.
     pub account: String,
-    /// Whether the peer is our spoke (it dialed us and is not hub).
+    /// Whether this side is the spoke of the link, as nats-server's `is_spoke`.
     pub is_spoke: bool,
     /// Round trip time, when measured.
     pub rtt: Option<std::time::Duration>,
