@@ -3,8 +3,28 @@
 //! Operations are slices of the connection's own buffer: nothing is copied here.
 //! This crate knows no sessions, no accounts and no sockets.
 
+mod connect_info;
+pub mod encode;
+mod error;
+mod fields;
+pub mod go_json;
+pub mod headers;
+mod leaf_connect;
+pub mod limits;
 mod message;
 mod op;
+mod operation;
+mod parser;
+mod server_info;
+mod verb;
 
+pub use connect_info::ConnectInfo;
+pub use error::WireError;
+pub use headers::Headers;
+pub use leaf_connect::LeafConnect;
+pub use limits::Limits;
 pub use message::{Message, MessageBuf};
 pub use op::Op;
+pub use parser::{Parser, Step};
+pub use server_info::{ServerInfo, SubjectPermission};
+pub use verb::Dialect;

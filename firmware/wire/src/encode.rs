@@ -1,0 +1,163 @@
+//! Operations to bytes, appended to whatever collects what a connection will be sent.
+
+use bytes::BufMut;
+use serde::Serialize;
+
+use crate::{Message, ServerInfo, go_json};
+
+/// `INFO {json} \r\n`, with the blank before the line end that nats-server writes.
+pub fn info(out: &mut impl BufMut, info: &ServerInfo) {
+    line(out, b"INFO ", &[&go_json::to_vec(info)], b" \r\n");
+}
+
+/// `CONNECT {json}\r\n` from a [`crate::ConnectInfo`] or a [`crate::LeafConnect`].
+pub fn connect(out: &mut impl BufMut, connect: &impl Serialize) {
+    line(out, b"CONNECT ", &[&go_json::to_vec(connect)], b"\r\n");
+}
+
+/// `PING`.
+pub fn ping(out: &mut impl BufMut) {
+    out.put_slice(b"PING\r\n");
+}
+
+/// `PONG`.
+pub fn pong(out: &mut impl BufMut) {
+    out.put_slice(b"PONG\r\n");
+}
+
+/// `+OK`.
+pub fn ok(out: &mut impl BufMut) {
+    out.put_slice(b"+OK\r\n");
+}
+
+/// `-ERR '<text>'`.
+pub fn err(out: &mut impl BufMut, text: &str) {
+    line(out, b"-ERR '", &[text.as_bytes()], b"'\r\n");
+}
+
+/// One whole message for a client: `MSG`, or `HMSG` when there is a header block.
+pub fn msg(out: &mut impl BufMut, message: &Message<'_>, sid: &str) {
+    msg_head(out, message, sid);
+    body(out, message);
+}
+
+/// The control line of [`msg`]; header, payload and CR LF are the caller's to add.
+pub fn msg_head(out: &mut impl BufMut, message: &Message<'_>, sid: &str) {
+    out.put_slice(if message.header.is_empty() {
+        b"MSG "
+    } else {
+        b"HMSG "
+    });
+    words(out, &[message.subject, sid]);
+    if let Some(reply) = message.reply {
+        words(out, &[reply]);
+    }
+    sizes(out, message);
+}
+
+/// One whole publish: `PUB`, or `HPUB` when there is a header block.
+pub fn publish(out: &mut impl BufMut, message: &Message<'_>) {
+    out.put_slice(if message.header.is_empty() {
+        b"PUB "
+    } else {
+        b"HPUB "
+    });
+    words(out, &[message.subject]);
+    if let Some(reply) = message.reply {
+        words(out, &[reply]);
+    }
+    sizes(out, message);
+    body(out, message);
+}
+
+/// One whole message for a leafnode: `LMSG`, or `HMSG` when there is a header block.
+///
+/// `queues` are the groups whose turn it is, besides plain subscribers.
+pub fn leaf_msg(out: &mut impl BufMut, message: &Message<'_>, queues: &[&str]) {
+    leaf_msg_head(out, message, queues);
+    body(out, message);
+}
+
+/// The control line of [`leaf_msg`]; header, payload and CR LF are the caller's to add.
+pub fn leaf_msg_head(out: &mut impl BufMut, message: &Message<'_>, queues: &[&str]) {
+    out.put_slice(if message.header.is_empty() {
+        b"LMSG "
+    } else {
+        b"HMSG "
+    });
+    words(out, &[message.subject]);
+    match (message.reply, queues.is_empty()) {
+        (None, true) => {}
+        (Some(reply), true) => words(out, &[reply]),
+        (Some(reply), false) => words(out, &["+", reply]),
+        (None, false) => words(out, &["|"]),
+    }
+    words(out, queues);
+    sizes(out, message);
+}
+
+/// `LS+ <subject> [<queue> <weight>]`.
+pub fn leaf_sub(out: &mut impl BufMut, subject: &str, queue: Option<(&str, u32)>) {
+    line(out, b"LS+ ", &[subject.as_bytes()], b"");
+    if let Some((queue, weight)) = queue {
+        line(out, b" ", &[queue.as_bytes()], b" ");
+        number(out, u64::from(weight));
+    }
+    out.put_slice(b"\r\n");
+}
+
+/// `LS- <subject> [<queue>]`.
+pub fn leaf_unsub(out: &mut impl BufMut, subject: &str, queue: Option<&str>) {
+    line(out, b"LS- ", &[subject.as_bytes()], b"");
+    if let Some(queue) = queue {
+        line(out, b" ", &[queue.as_bytes()], b"");
+    }
+    out.put_slice(b"\r\n");
+}
+
+/// A number in decimal digits, without allocating.
+pub fn number(out: &mut impl BufMut, mut value: u64) {
+    // u64::MAX has 20 digits.
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len();
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+        first -= 1;
+        if value == 0 {
+            break;
+        }
+    }
+    out.put_slice(digits.get(first..).unwrap_or_default());
+}
+
+fn body(out: &mut impl BufMut, message: &Message<'_>) {
+    line(out, message.header, &[message.payload], b"\r\n");
+}
+
+/// Each word with a blank after it.
+fn words(out: &mut impl BufMut, words: &[&str]) {
+    for word in words {
+        line(out, word.as_bytes(), &[], b" ");
+    }
+}
+
+fn sizes(out: &mut impl BufMut, message: &Message<'_>) {
+    if !message.header.is_empty() {
+        number(out, message.header.len() as u64);
+        out.put_slice(b" ");
+    }
+    number(out, message.body_bytes() as u64);
+    out.put_slice(b"\r\n");
+}
+
+fn line(out: &mut impl BufMut, before: &[u8], parts: &[&[u8]], after: &[u8]) {
+    out.put_slice(before);
+    for part in parts {
+        out.put_slice(part);
+    }
+    out.put_slice(after);
+}
+
+#[cfg(test)]
+mod tests;

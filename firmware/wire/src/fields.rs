@@ -1,0 +1,92 @@
+use crate::limits::SIZE_DIGITS_MAX;
+
+/// The words of a control line, separated by runs of blanks and tabs, from either end.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(line: &'a str) -> Self {
+        Self { rest: trim(line) }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (word, rest) = match self.rest.bytes().position(is_blank) {
+            Some(at) => self.rest.split_at(at),
+            None => (self.rest, ""),
+        };
+        self.rest = rest.trim_start_matches(BLANKS);
+        Some(word)
+    }
+}
+
+impl DoubleEndedIterator for Fields<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (rest, word) = match self.rest.bytes().rposition(is_blank) {
+            Some(at) => self.rest.split_at(at + 1),
+            None => ("", self.rest),
+        };
+        self.rest = rest.trim_end_matches(BLANKS);
+        Some(word)
+    }
+}
+
+/// A size as nats-server reads it: one to nine digits and nothing else.
+pub(crate) fn parse_size(word: &str) -> Option<usize> {
+    let digits = word.as_bytes();
+    if digits.is_empty() || digits.len() > SIZE_DIGITS_MAX {
+        return None;
+    }
+    digits.iter().try_fold(0, |size, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| size * 10 + usize::from(digit - b'0'))
+    })
+}
+
+pub(crate) const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+
+fn trim(line: &str) -> &str {
+    line.trim_matches(BLANKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_same_from_both_ends() {
+        for line in ["", " ", "a", " a\t b  c ", "\u{e9} \u{e9}"] {
+            let forward: Vec<_> = Fields::of(line).collect();
+            let mut backward: Vec<_> = Fields::of(line).rev().collect();
+            backward.reverse();
+            assert_eq!(forward, backward);
+            assert_eq!(forward, line.split_ascii_whitespace().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn sizes_are_at_most_nine_digits() {
+        assert_eq!(parse_size("0"), Some(0));
+        assert_eq!(parse_size("007"), Some(7));
+        assert_eq!(parse_size("999999999"), Some(999_999_999));
+        for bad in ["", "+1", "-1", "1a", "0x1", "1000000000", "\u{661}"] {
+            assert_eq!(parse_size(bad), None, "{bad}");
+        }
+    }
+}
