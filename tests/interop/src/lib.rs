@@ -1,1 +1,29 @@
 //! Frond beside real peers: nats-server, client libraries and the nats CLI.
+//!
+//! This crate is the harness: it finds or builds the servers under test, fetches the peers, starts and kills
+//! processes on loopback, and waits for states with a bound. It knows nothing of how a server works inside, and
+//! every scenario takes "which server" as a parameter, so that the real nats-server is held to the same text.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a harness reads clocks and files, and fails by panicking"
+)]
+
+mod binary;
+mod peers;
+mod process;
+mod say;
+mod server;
+mod setup;
+
+mod wait;
+
+pub use binary::{Kind, target_dir};
+pub use peers::{nats_cli, python, real_server};
+pub use process::Usage;
+pub use say::say;
+pub use server::Server;
+pub use setup::{Setup, free_port};
+pub use wait::{wait_for, wait_for_async};

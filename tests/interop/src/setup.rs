@@ -1,0 +1,53 @@
+//! How a server is to be started.
+
+use std::net::TcpListener;
+
+/// Arguments and configuration for one server. `$DIR` in the configuration becomes the server's own folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setup {
+    pub(crate) config: Option<String>,
+    pub(crate) args: Vec<String>,
+}
+
+impl Setup {
+    /// A server on a free client port, no JetStream.
+    #[must_use]
+    pub fn core() -> Self {
+        Self::default().args(["-a", "127.0.0.1", "-p", "-1"])
+    }
+
+    /// A server on a free client port with JetStream on files in its own folder.
+    #[must_use]
+    pub fn jetstream() -> Self {
+        Self::config("listen: \"127.0.0.1:-1\"\njetstream { store_dir: \"$DIR/js\" }\n")
+    }
+
+    /// A server with this configuration text.
+    #[must_use]
+    pub fn config(text: &str) -> Self {
+        Self {
+            config: Some(text.to_owned()),
+            args: Vec::new(),
+        }
+    }
+
+    /// Adds command-line arguments.
+    #[must_use]
+    pub fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
+        self.args.extend(args.into_iter().map(str::to_owned));
+        self
+    }
+}
+
+/// A port nobody listens on at this moment, for listeners which have to be known before they exist.
+///
+/// # Panics
+/// When loopback has no port left.
+#[must_use]
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    listener
+        .local_addr()
+        .expect("a bound listener has an address")
+        .port()
+}

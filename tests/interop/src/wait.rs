@@ -1,0 +1,38 @@
+//! Waiting for a state, with a bound. The only place under `tests/` that pauses.
+
+use std::time::{Duration, Instant};
+
+const PAUSE_MS: u64 = 5;
+
+/// Polls `state` until it gives a value; panics, naming `what`, when `bound` has passed.
+pub fn wait_for<T>(what: &str, bound: Duration, mut state: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = state() {
+            return value;
+        }
+        assert!(
+            start.elapsed() < bound,
+            "waited {bound:?} in vain for: {what}"
+        );
+        std::thread::sleep(Duration::from_millis(PAUSE_MS));
+    }
+}
+
+/// `wait_for` for a state that is asked over the network.
+pub async fn wait_for_async<T, F>(what: &str, bound: Duration, mut state: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
+    let start = Instant::now();
+    loop {
+        if let Ok(Some(value)) = tokio::time::timeout(bound, state()).await {
+            return value;
+        }
+        assert!(
+            start.elapsed() < bound,
+            "waited {bound:?} in vain for: {what}"
+        );
+        tokio::time::sleep(Duration::from_millis(4 * PAUSE_MS)).await;
+    }
+}
