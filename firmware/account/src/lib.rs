@@ -1,10 +1,25 @@
 //! Who someone is and what they may do: accounts, users, nkeys and permissions.
 //!
 //! This crate knows no connections and no configuration files; it is told a directory of
-//! accounts and users and answers questions about it.
+//! accounts and users and answers questions about it. It runs no password hash: see
+//! [`Verdict::Bcrypt`].
 
+mod access;
+mod authenticate;
 mod credentials;
+mod directory;
+mod limits;
+pub mod nkey;
 mod permissions;
+mod plan;
+mod secret;
 
+pub use access::Access;
+pub use authenticate::{Identity, PeerKind, Verdict};
 pub use credentials::{AccountId, Credentials};
+pub use directory::{
+    Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, User,
+};
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
+pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};
+pub use secret::Secret;

@@ -1,0 +1,226 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use frond_subject::{is_literal, is_subset, overlaps};
+
+use crate::limits::CACHED_SUBJECTS_MAX;
+use crate::{AllowResponses, Permissions};
+
+/// A user's permissions, ready to be asked often.
+///
+/// spec: nats-server v2.15.1 server/client.go `canSubscribe`, `pubAllowedFullCheck`.
+#[derive(Clone, Debug)]
+pub struct Access {
+    permissions: Arc<Permissions>,
+    published: HashMap<Box<str>, bool>,
+}
+
+impl Access {
+    /// Rules without any answer remembered yet.
+    #[must_use]
+    pub fn new(permissions: Arc<Permissions>) -> Self {
+        Self {
+            permissions,
+            published: HashMap::new(),
+        }
+    }
+
+    /// What the user was given.
+    #[must_use]
+    pub fn permissions(&self) -> &Permissions {
+        &self.permissions
+    }
+
+    /// How many answers to received requests are allowed besides the publish rules.
+    #[must_use]
+    pub fn allow_responses(&self) -> Option<AllowResponses> {
+        self.permissions.allow_responses
+    }
+
+    /// Whether the rules let the user publish on this subject; answers to requests are
+    /// the session's matter.
+    pub fn may_publish(&mut self, subject: &str) -> bool {
+        if let Some(answer) = self.published.get(subject) {
+            return *answer;
+        }
+        let answer = self.permissions.may_publish(subject);
+        if self.published.len() >= CACHED_SUBJECTS_MAX {
+            self.published.clear();
+        }
+        self.published.insert(subject.into(), answer);
+        answer
+    }
+}
+
+impl Permissions {
+    /// Whether publishing on `subject` is allowed. With `allow_responses` and no allow list
+    /// nothing but answers is.
+    #[must_use]
+    pub fn may_publish(&self, subject: &str) -> bool {
+        let rules = &self.publish;
+        let allowed = if rules.allow.is_empty() {
+            self.allow_responses.is_none()
+        } else {
+            rules.allow.iter().any(|filter| is_subset(subject, filter))
+        };
+        allowed && !rules.deny.iter().any(|filter| is_subset(subject, filter))
+    }
+
+    /// Whether subscribing `filter`, alone or in a queue group, is allowed.
+    #[must_use]
+    pub fn may_subscribe(&self, filter: &str, queue: Option<&str>) -> bool {
+        let rules = &self.subscribe;
+        let allowed = rules.allow.is_empty() || {
+            let found = Found::among(&rules.allow, filter, queue);
+            found.queue.unwrap_or(found.plain)
+        };
+        allowed
+            && (rules.deny.is_empty() || {
+                let found = Found::among(&rules.deny, filter, queue);
+                !found.plain && found.queue != Some(true)
+            })
+    }
+
+    /// Whether messages for a subscription to `filter` must be checked one by one with
+    /// [`Permissions::may_receive`].
+    #[must_use]
+    pub fn must_filter(&self, filter: &str) -> bool {
+        !is_literal(filter) && plain(&self.subscribe.deny).any(|deny| overlaps(deny, filter))
+    }
+
+    /// Whether no plain deny forbids to receive this subject.
+    #[must_use]
+    pub fn may_receive(&self, subject: &str) -> bool {
+        !plain(&self.subscribe.deny).any(|deny| is_subset(subject, deny))
+    }
+}
+
+/// What a list of `"subject"` and `"subject queue"` entries says about a subscription.
+struct Found {
+    plain: bool,
+    /// Whether the queue is among those named, when any entry with a queue matched;
+    /// in an allow list such entries decide alone.
+    queue: Option<bool>,
+}
+
+impl Found {
+    fn among(entries: &[Box<str>], filter: &str, queue: Option<&str>) -> Self {
+        let mut found = Self {
+            plain: false,
+            queue: None,
+        };
+        for entry in entries {
+            let mut words = entry.split_ascii_whitespace();
+            let (Some(subject), named) = (words.next(), words.next()) else {
+                continue;
+            };
+            if !is_subset(filter, subject) {
+                continue;
+            }
+            match (named, queue) {
+                (None, _) => found.plain = true,
+                (Some(_), None) => {}
+                (Some(named), Some(queue)) => {
+                    found.queue = Some(found.queue == Some(true) || is_subset(queue, named));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn plain(entries: &[Box<str>]) -> impl Iterator<Item = &str> {
+    entries
+        .iter()
+        .map(|entry| entry.trim())
+        .filter(|entry| !entry.contains([' ', '\t']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SubjectRules;
+
+    fn rules(allow: &[&str], deny: &[&str]) -> SubjectRules {
+        SubjectRules {
+            allow: allow.iter().map(|text| (*text).into()).collect(),
+            deny: deny.iter().map(|text| (*text).into()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_deny_wins_and_an_empty_allow_allows() {
+        let permissions = Permissions {
+            publish: rules(&["ok.>"], &["ok.no", "ok.*.no"]),
+            ..Permissions::default()
+        };
+        let mut access = Access::new(Arc::new(permissions));
+        for _ in 0..2 {
+            assert!(access.may_publish("ok.a") && access.may_publish("ok.a.b"));
+            assert!(!access.may_publish("ok.no") && !access.may_publish("ok.a.no"));
+            assert!(!access.may_publish("ok") && !access.may_publish("x"));
+        }
+        assert!(Permissions::default().may_publish("any"));
+    }
+
+    #[test]
+    fn allow_responses_without_a_list_denies_the_rest() {
+        let mut permissions = Permissions {
+            allow_responses: Some(AllowResponses {
+                max_msgs: Some(1),
+                expires: None,
+            }),
+            ..Permissions::default()
+        };
+        assert!(!permissions.may_publish("any"));
+        permissions.publish = rules(&["a"], &[]);
+        assert!(permissions.may_publish("a") && !permissions.may_publish("b"));
+    }
+
+    #[test]
+    fn queue_entries_decide_for_queue_groups() {
+        let permissions = Permissions {
+            subscribe: rules(&["ok.>", "w.* grp", "w.* v1.*"], &["ok.x bad"]),
+            ..Permissions::default()
+        };
+        for (filter, queue, allowed) in [
+            ("ok.a", None, true),
+            ("ok.>", None, true),
+            (">", None, false),
+            ("ok.a", Some("any"), true),
+            ("w.a", None, false),
+            ("w.a", Some("grp"), true),
+            ("w.a", Some("v1.x"), true),
+            ("w.a", Some("other"), false),
+            ("ok.x", Some("bad"), false),
+            ("ok.x", Some("good"), true),
+        ] {
+            assert_eq!(
+                permissions.may_subscribe(filter, queue),
+                allowed,
+                "{filter} {queue:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wildcard_over_a_deny_is_filtered_message_by_message() {
+        let permissions = Permissions {
+            subscribe: rules(&[], &["a.secret", "b.> q"]),
+            ..Permissions::default()
+        };
+        assert!(permissions.may_subscribe("a.*", None) && permissions.must_filter("a.*"));
+        assert!(!permissions.may_subscribe("a.secret", None));
+        assert!(!permissions.must_filter("c.*") && !permissions.must_filter("a.b"));
+        assert!(permissions.may_receive("a.b") && !permissions.may_receive("a.secret"));
+    }
+
+    #[test]
+    fn the_cache_is_bounded() {
+        let mut access = Access::new(Arc::new(Permissions::default()));
+        for n in 0..1000 {
+            access.may_publish(&format!("s.{n}"));
+        }
+        assert!(access.published.len() <= CACHED_SUBJECTS_MAX);
+    }
+}

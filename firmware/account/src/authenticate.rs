@@ -1,0 +1,143 @@
+//! spec: nats-server v2.15.1 server/auth.go `processClientOrLeafAuthentication`,
+//! server/leafnode.go `isLeafNodeAuthorized`.
+
+use std::sync::Arc;
+
+use crate::directory::Logins;
+use crate::nkey::{Role, verify};
+use crate::secret::{Check, Secret};
+use crate::{AccountId, Credentials, Directory, Login, User};
+
+/// What kind of peer asks to be let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerKind {
+    /// A client.
+    Client,
+    /// Another server, as a leafnode.
+    Leafnode,
+}
+
+/// Who a connection turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its account.
+    pub account: AccountId,
+    /// Its user; `None` when nobody needs credentials here.
+    pub user: Option<Arc<User>>,
+}
+
+/// The answer to credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Welcome.
+    Accept(Identity),
+    /// `-ERR 'Authorization Violation'`.
+    Refuse,
+    /// Only when `password` belongs to `hash`; that takes long, so others do it.
+    Bcrypt {
+        /// A bcrypt hash.
+        hash: String,
+        /// What the peer gave.
+        password: String,
+        /// Who it is if it fits.
+        then: Identity,
+    },
+}
+
+impl Identity {
+    /// The name for logs and monitoring, empty for everybody.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.user.as_ref().map_or("", |user| user.login.name())
+    }
+
+    fn of(user: &Arc<User>) -> Self {
+        Self {
+            account: user.account,
+            user: Some(Arc::clone(user)),
+        }
+    }
+
+    const fn nobody(account: AccountId) -> Self {
+        Self {
+            account,
+            user: None,
+        }
+    }
+}
+
+impl Directory {
+    /// Who the holder of these credentials is. `nonce` is what its `INFO` carried.
+    #[must_use]
+    pub fn authenticate(&self, given: &Credentials, nonce: &str, kind: PeerKind) -> Verdict {
+        let logins = self.logins_of(kind);
+        if logins.is_empty() {
+            return Verdict::Accept(Identity::nobody(match kind {
+                PeerKind::Client => self.default_account(),
+                PeerKind::Leafnode => self.leaf_default,
+            }));
+        }
+        if let Some(user) = self.no_auth_user.as_ref().filter(|_| says_nothing(given)) {
+            return Verdict::Accept(Identity::of(user));
+        }
+        if let Some(key) = non_empty(&given.nkey) {
+            return by_nkey(logins, key, given.sig.as_deref(), nonce);
+        }
+        if let Some(name) = non_empty(&given.user) {
+            let pass = given.pass.as_deref().unwrap_or_default();
+            return match logins.names.get(name) {
+                Some(user) => by_secret(user, pass),
+                None => Verdict::Refuse,
+            };
+        }
+        let token = given.auth_token.as_deref().unwrap_or_default();
+        match logins.tokens.first() {
+            Some(user) => by_secret(user, token),
+            None => Verdict::Refuse,
+        }
+    }
+
+    /// Whom a peer becomes that says something else than `CONNECT` first.
+    #[must_use]
+    pub fn without_connect(&self) -> Option<Identity> {
+        if !self.auth_required() {
+            return Some(Identity::nobody(self.default_account()));
+        }
+        self.no_auth_user.as_ref().map(Identity::of)
+    }
+}
+
+fn by_nkey(logins: &Logins, key: &str, sig: Option<&str>, nonce: &str) -> Verdict {
+    match logins.nkeys.get(key) {
+        Some(user) if verify(Role::User, key, nonce.as_bytes(), sig.unwrap_or_default()) => {
+            Verdict::Accept(Identity::of(user))
+        }
+        Some(_) | None => Verdict::Refuse,
+    }
+}
+
+fn by_secret(user: &Arc<User>, given: &str) -> Verdict {
+    let secret: &Secret = match &user.login {
+        Login::Password { secret, .. } | Login::Token(secret) => secret,
+        Login::Nkey(_) => return Verdict::Refuse,
+    };
+    match secret.check(given) {
+        Check::Right => Verdict::Accept(Identity::of(user)),
+        Check::Wrong => Verdict::Refuse,
+        Check::Hash(hash) => Verdict::Bcrypt {
+            hash: hash.to_owned(),
+            password: given.to_owned(),
+            then: Identity::of(user),
+        },
+    }
+}
+
+fn says_nothing(given: &Credentials) -> bool {
+    [&given.user, &given.pass, &given.auth_token, &given.nkey]
+        .into_iter()
+        .all(|part| non_empty(part).is_none())
+}
+
+fn non_empty(part: &Option<String>) -> Option<&str> {
+    part.as_deref().filter(|text| !text.is_empty())
+}

@@ -1,0 +1,278 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::nkey::{Role, is_public_key};
+use crate::{AccountId, AccountLimits, Login, Permissions, Plan, UserPlan};
+
+/// All accounts and users of this server.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    accounts: Vec<Account>,
+    by_name: HashMap<Box<str>, AccountId>,
+    system: AccountId,
+    pub(crate) clients: Logins,
+    pub(crate) leafs: Logins,
+    /// Whom a leafnode becomes when nobody needs credentials.
+    pub(crate) leaf_default: AccountId,
+    /// Whom a client without credentials becomes.
+    pub(crate) no_auth_user: Option<Arc<User>>,
+}
+
+/// One account.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Its name.
+    pub name: Box<str>,
+    /// What its users together may use.
+    pub limits: AccountLimits,
+    /// Whether it has JetStream.
+    pub jetstream: bool,
+    /// Whether the configuration still names it; an id is never given to another account.
+    pub exists: bool,
+}
+
+/// One user, as sessions hold it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// How it proves itself.
+    pub login: Login,
+    /// Its account.
+    pub account: AccountId,
+    /// What it may do; `None` is everything.
+    pub permissions: Option<Arc<Permissions>>,
+}
+
+/// Users by what they are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Logins {
+    pub(crate) names: HashMap<Box<str>, Arc<User>>,
+    pub(crate) nkeys: HashMap<Box<str>, Arc<User>>,
+    pub(crate) tokens: Vec<Arc<User>>,
+}
+
+/// Why a plan makes no directory.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DirectoryError {
+    /// Two users of the same name or key.
+    #[error("duplicate user {0:?} detected")]
+    DuplicateUser(String),
+    /// A user's nkey is none.
+    #[error("not a valid public nkey for a user: {0:?}")]
+    BadNkey(String),
+    /// As nats-server says it.
+    #[error(
+        "no_auth_user: {0:?} not present as user or nkey in authorization block or account configuration"
+    )]
+    NoAuthUser(String),
+}
+
+impl Directory {
+    /// Everyone may connect and is in `$G`.
+    #[must_use]
+    pub fn open_to_all() -> Self {
+        let mut directory = Self::empty();
+        directory.add_account(DEFAULT_ACCOUNT);
+        directory.system = directory.add_account(DEFAULT_SYSTEM_ACCOUNT);
+        directory
+    }
+
+    /// From a plan. With a `former` directory its accounts keep their ids.
+    ///
+    /// # Errors
+    /// When users contradict each other, see [`DirectoryError`].
+    pub fn build(plan: &Plan, former: Option<&Self>) -> Result<Self, DirectoryError> {
+        let mut directory = Self::empty();
+        for account in former.map(Self::accounts).unwrap_or_default() {
+            let id = directory.add_account(&account.name);
+            directory.forget(id);
+        }
+        directory.add_account(DEFAULT_ACCOUNT);
+        let system = plan.system_account.as_deref();
+        directory.system = directory.add_account(system.unwrap_or(DEFAULT_SYSTEM_ACCOUNT));
+        for account in &plan.accounts {
+            let id = directory.add_account(&account.name);
+            if let Some(known) = directory.accounts.get_mut(id.0 as usize) {
+                (known.limits, known.jetstream) = (account.limits, account.jetstream);
+            }
+        }
+        directory.clients = directory.logins(&plan.users)?;
+        directory.leafs = directory.logins(&plan.leaf_users)?;
+        directory.leaf_default = directory.account_or_default(plan.leaf_account.as_deref());
+        directory.no_auth_user = match &plan.no_auth_user {
+            None => None,
+            Some(name) => Some(
+                directory
+                    .clients
+                    .named(name)
+                    .ok_or_else(|| DirectoryError::NoAuthUser(name.clone()))?,
+            ),
+        };
+        Ok(directory)
+    }
+
+    /// All accounts in the order of their ids, gone ones included.
+    #[must_use]
+    pub fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// One account.
+    #[must_use]
+    pub fn account(&self, id: AccountId) -> Option<&Account> {
+        self.accounts.get(id.0 as usize)
+    }
+
+    /// The account called `name`, if the configuration names it.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<AccountId> {
+        let id = *self.by_name.get(name)?;
+        self.account(id)?.exists.then_some(id)
+    }
+
+    /// `$G`.
+    #[must_use]
+    pub const fn default_account(&self) -> AccountId {
+        AccountId(0)
+    }
+
+    /// The system account.
+    #[must_use]
+    pub const fn system_account(&self) -> AccountId {
+        self.system
+    }
+
+    /// Whether clients have to say who they are.
+    #[must_use]
+    pub fn auth_required(&self) -> bool {
+        !self.clients.is_empty()
+    }
+
+    /// What the first `INFO` says: with a `no_auth_user` nobody has to.
+    #[must_use]
+    pub fn auth_announced(&self) -> bool {
+        self.auth_required() && self.no_auth_user.is_none()
+    }
+
+    /// Whether `INFO` must carry a nonce to sign.
+    #[must_use]
+    pub fn needs_nonce(&self) -> bool {
+        !self.clients.nkeys.is_empty() || !self.leafs.nkeys.is_empty()
+    }
+
+    /// The user as it is now that logs in like `former` did, unless its secret or its
+    /// account changed.
+    #[must_use]
+    pub fn still_valid(&self, former: &User, kind: crate::PeerKind) -> Option<Arc<User>> {
+        self.logins_of(kind)
+            .all()
+            .find(|user| user.login == former.login && user.account == former.account)
+            .cloned()
+    }
+
+    pub(crate) fn logins_of(&self, kind: crate::PeerKind) -> &Logins {
+        match kind {
+            crate::PeerKind::Leafnode if !self.leafs.is_empty() => &self.leafs,
+            crate::PeerKind::Client | crate::PeerKind::Leafnode => &self.clients,
+        }
+    }
+
+    fn empty() -> Self {
+        Self {
+            accounts: Vec::new(),
+            by_name: HashMap::new(),
+            system: AccountId(0),
+            clients: Logins::default(),
+            leafs: Logins::default(),
+            leaf_default: AccountId(0),
+            no_auth_user: None,
+        }
+    }
+
+    /// The account of this name, now existing.
+    fn add_account(&mut self, name: &str) -> AccountId {
+        if let Some(id) = self.by_name.get(name) {
+            if let Some(account) = self.accounts.get_mut(id.0 as usize) {
+                account.exists = true;
+            }
+            return *id;
+        }
+        let id = AccountId(u32::try_from(self.accounts.len()).unwrap_or(u32::MAX));
+        self.accounts.push(Account {
+            name: name.into(),
+            limits: AccountLimits::default(),
+            jetstream: false,
+            exists: true,
+        });
+        self.by_name.insert(name.into(), id);
+        id
+    }
+
+    fn forget(&mut self, id: AccountId) {
+        if let Some(account) = self.accounts.get_mut(id.0 as usize) {
+            account.exists = false;
+        }
+    }
+
+    fn account_or_default(&mut self, name: Option<&str>) -> AccountId {
+        name.map_or(AccountId(0), |name| self.add_account(name))
+    }
+
+    fn logins(&mut self, plans: &[UserPlan]) -> Result<Logins, DirectoryError> {
+        let mut logins = Logins::default();
+        for plan in plans {
+            let user = Arc::new(User {
+                login: plan.login.clone(),
+                account: self.account_or_default(plan.account.as_deref()),
+                permissions: plan.permissions.clone().map(Arc::new),
+            });
+            let former = match &plan.login {
+                Login::Password { user: name, .. } => {
+                    logins.names.insert(name.as_str().into(), user)
+                }
+                Login::Nkey(key) if !is_public_key(Role::User, key) => {
+                    return Err(DirectoryError::BadNkey(key.clone()));
+                }
+                Login::Nkey(key) => logins.nkeys.insert(key.as_str().into(), user),
+                Login::Token(_) => {
+                    logins.tokens.push(user);
+                    None
+                }
+            };
+            if former.is_some() {
+                return Err(DirectoryError::DuplicateUser(plan.login.name().to_owned()));
+            }
+        }
+        Ok(logins)
+    }
+}
+
+impl Logins {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.nkeys.is_empty() && self.tokens.is_empty()
+    }
+
+    fn named(&self, name: &str) -> Option<Arc<User>> {
+        self.names
+            .get(name)
+            .or_else(|| self.nkeys.get(name))
+            .cloned()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<User>> {
+        self.names
+            .values()
+            .chain(self.nkeys.values())
+            .chain(&self.tokens)
+    }
+}
+
+/// The account of users who are in none.
+pub const DEFAULT_ACCOUNT: &str = "$G";
+
+/// The system account when none is configured.
+pub const DEFAULT_SYSTEM_ACCOUNT: &str = "$SYS";
+
+#[cfg(test)]
+mod tests;

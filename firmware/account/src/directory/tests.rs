@@ -1,0 +1,203 @@
+use super::*;
+use crate::nkey::{KeyPair, sign};
+use crate::{AccountPlan, Credentials, Identity, PeerKind, Secret, Verdict};
+
+const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
+
+fn password(name: &str, pass: &str, account: Option<&str>) -> UserPlan {
+    UserPlan {
+        login: Login::Password {
+            user: name.into(),
+            secret: Secret::new(pass),
+        },
+        account: account.map(Into::into),
+        permissions: None,
+    }
+}
+
+fn user(name: &str, pass: &str) -> Credentials {
+    Credentials {
+        user: Some(name.into()),
+        pass: Some(pass.into()),
+        ..Credentials::default()
+    }
+}
+
+fn who(directory: &Directory, given: &Credentials, kind: PeerKind) -> Option<(String, String)> {
+    match directory.authenticate(given, "nonce", kind) {
+        Verdict::Accept(identity) => {
+            let account = directory.account(identity.account).unwrap();
+            Some((account.name.to_string(), identity.name().to_owned()))
+        }
+        Verdict::Refuse | Verdict::Bcrypt { .. } => None,
+    }
+}
+
+fn pair(account: &str, name: &str) -> Option<(String, String)> {
+    Some((account.into(), name.into()))
+}
+
+#[test]
+fn without_users_everyone_is_in_the_default_account() {
+    let directory = Directory::open_to_all();
+    assert!(!directory.auth_required() && !directory.needs_nonce());
+    for given in [Credentials::default(), user("x", "y")] {
+        assert_eq!(who(&directory, &given, PeerKind::Client), pair("$G", ""));
+    }
+    assert_ne!(directory.system_account(), directory.default_account());
+}
+
+#[test]
+fn a_user_needs_its_own_password() {
+    let plan = Plan {
+        users: vec![password("a", "pa", Some("A")), password("b", HASH, None)],
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    let client = |given: &Credentials| who(&directory, given, PeerKind::Client);
+    assert_eq!(client(&user("a", "pa")), pair("A", "a"));
+    assert_eq!(client(&user("a", "pb")), None);
+    assert_eq!(client(&user("c", "pa")), None);
+    assert_eq!(client(&Credentials::default()), None);
+    assert_eq!(directory.without_connect(), None);
+    let asked = directory.authenticate(&user("b", "pw"), "", PeerKind::Client);
+    assert!(matches!(asked, Verdict::Bcrypt { hash, password, then }
+        if hash == HASH && password == "pw" && then.name() == "b"));
+    assert_eq!(
+        who(&directory, &user("a", "pa"), PeerKind::Leafnode),
+        pair("A", "a")
+    );
+}
+
+#[test]
+fn a_token_is_checked_and_never_shown() {
+    let plan = Plan {
+        users: vec![UserPlan {
+            login: Login::Token(Secret::new("t0k")),
+            account: None,
+            permissions: None,
+        }],
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    let token = |text: &str| Credentials {
+        auth_token: Some(text.into()),
+        ..Credentials::default()
+    };
+    let good = who(&directory, &token("t0k"), PeerKind::Client);
+    assert_eq!(good, pair("$G", "[REDACTED]"));
+    assert_eq!(who(&directory, &token("t0K"), PeerKind::Client), None);
+    assert!(!format!("{directory:?}").contains("t0k"));
+}
+
+#[test]
+fn an_nkey_user_signs_the_nonce() {
+    let key = KeyPair::from_random(Role::User, &[3; 32]);
+    let plan = Plan {
+        users: vec![UserPlan {
+            login: Login::Nkey(key.public_key()),
+            account: Some("N".into()),
+            permissions: None,
+        }],
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    assert!(directory.needs_nonce());
+    let given = |signed: &str| Credentials {
+        nkey: Some(key.public_key()),
+        sig: Some(sign(&key.seed(), signed.as_bytes()).unwrap()),
+        ..Credentials::default()
+    };
+    let good = who(&directory, &given("nonce"), PeerKind::Client);
+    assert_eq!(good, pair("N", &key.public_key()));
+    assert_eq!(who(&directory, &given("old nonce"), PeerKind::Client), None);
+}
+
+#[test]
+fn the_no_auth_user_is_for_those_who_say_nothing() {
+    let mut plan = Plan {
+        users: vec![password("a", "pa", Some("A"))],
+        no_auth_user: Some("a".into()),
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    assert!(directory.auth_required() && !directory.auth_announced());
+    let silent = Credentials::default();
+    assert_eq!(who(&directory, &silent, PeerKind::Client), pair("A", "a"));
+    assert_eq!(who(&directory, &user("a", "x"), PeerKind::Client), None);
+    assert_eq!(
+        directory.without_connect().map(|id| id.name().to_owned()),
+        Some("a".into())
+    );
+    plan.no_auth_user = Some("zz".into());
+    let refused = Directory::build(&plan, None).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "no_auth_user: \"zz\" not present as user or nkey in authorization block or account configuration"
+    );
+}
+
+#[test]
+fn leafnodes_have_their_own_users_when_there_are_any() {
+    let plan = Plan {
+        users: vec![password("a", "pa", None)],
+        leaf_users: vec![password("l", "pl", Some("L"))],
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    let leaf = |given: &Credentials| who(&directory, given, PeerKind::Leafnode);
+    assert_eq!(leaf(&user("l", "pl")), pair("L", "l"));
+    assert_eq!(leaf(&user("a", "pa")), None);
+    let open = Plan {
+        leaf_account: Some("X".into()),
+        ..Plan::default()
+    };
+    let directory = Directory::build(&open, None).unwrap();
+    assert_eq!(
+        who(&directory, &user("q", ""), PeerKind::Leafnode),
+        pair("X", "")
+    );
+}
+
+#[test]
+fn twice_the_same_user_is_refused() {
+    let plan = Plan {
+        users: vec![password("a", "1", None), password("a", "2", Some("B"))],
+        ..Plan::default()
+    };
+    let refused = Directory::build(&plan, None).unwrap_err();
+    assert_eq!(refused, DirectoryError::DuplicateUser("a".into()));
+}
+
+#[test]
+fn ids_and_unchanged_users_survive_a_reload() {
+    let account = |name: &str| AccountPlan {
+        name: name.into(),
+        ..AccountPlan::default()
+    };
+    let plan = Plan {
+        accounts: vec![account("A"), account("B")],
+        users: vec![password("a", "1", Some("A")), password("b", "1", Some("B"))],
+        ..Plan::default()
+    };
+    let first = Directory::build(&plan, None).unwrap();
+    let next = Plan {
+        accounts: vec![account("C"), account("B")],
+        users: vec![password("c", "1", Some("C")), password("b", "2", Some("B"))],
+        ..Plan::default()
+    };
+    let second = Directory::build(&next, Some(&first)).unwrap();
+    assert_eq!(second.find("B"), first.find("B"));
+    assert_eq!(second.find("A"), None);
+    assert!(second.find("C").unwrap() > first.find("B").unwrap());
+    let identity = |directory: &Directory, name: &str, pass: &str| -> Identity {
+        match directory.authenticate(&user(name, pass), "", PeerKind::Client) {
+            Verdict::Accept(identity) => identity,
+            Verdict::Refuse | Verdict::Bcrypt { .. } => panic!("{name}"),
+        }
+    };
+    let changed = identity(&first, "b", "1").user.unwrap();
+    assert_eq!(second.still_valid(&changed, PeerKind::Client), None);
+    let same = identity(&second, "c", "1").user.unwrap();
+    assert!(second.still_valid(&same, PeerKind::Client).is_some());
+}

@@ -1,0 +1,6 @@
+/// Answers kept per user for hot publish subjects before the cache starts over.
+/// spec: nats-server v2.15.1 server/client.go `maxPermCacheSize`.
+pub(crate) const CACHED_SUBJECTS_MAX: usize = 128;
+
+/// Characters of the longest nkey text looked at: a seed is 58.
+pub(crate) const NKEY_CHARS_MAX: usize = 64;

@@ -1,0 +1,81 @@
+use crate::{Permissions, Secret};
+
+/// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Accounts besides the default `$G`; one of the same name sets its limits.
+    pub accounts: Vec<AccountPlan>,
+    /// Who may connect. Empty: everyone may, as `$G`.
+    pub users: Vec<UserPlan>,
+    /// The user of those who give no credentials.
+    pub no_auth_user: Option<String>,
+    /// The account of this server's own events; `None` is an unused `$SYS`.
+    pub system_account: Option<String>,
+    /// Who may connect as a leafnode; empty: the same as clients.
+    pub leaf_users: Vec<UserPlan>,
+    /// The account of leafnodes when nobody needs credentials; `None` is `$G`.
+    pub leaf_account: Option<String>,
+}
+
+/// One account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountPlan {
+    /// Its name.
+    pub name: String,
+    /// What all its users together may do.
+    pub limits: AccountLimits,
+    /// Whether it has JetStream.
+    pub jetstream: bool,
+}
+
+/// What an account may use; `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccountLimits {
+    /// Client and leafnode connections.
+    pub connections_max: Option<u32>,
+    /// Subscriptions of all connections.
+    pub subscriptions_max: Option<u32>,
+    /// Header and payload of one message.
+    pub payload_bytes_max: Option<u32>,
+    /// Leafnode connections.
+    pub leafnodes_max: Option<u32>,
+}
+
+/// One user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPlan {
+    /// How it proves itself.
+    pub login: Login,
+    /// Its account; `None` is `$G`.
+    pub account: Option<String>,
+    /// What it may do; `None` is everything.
+    pub permissions: Option<Permissions>,
+}
+
+/// How a user proves itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Login {
+    /// `user` and `pass`.
+    Password {
+        /// The user's name.
+        user: String,
+        /// Its password.
+        secret: Secret,
+    },
+    /// `auth_token`.
+    Token(Secret),
+    /// `nkey` and a signature of the nonce.
+    Nkey(String),
+}
+
+impl Login {
+    /// The name shown in logs and monitoring; a token isn't shown.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Password { user, .. } => user,
+            Self::Token(_) => "[REDACTED]",
+            Self::Nkey(key) => key,
+        }
+    }
+}
