@@ -64,9 +64,9 @@ fn other_operations_as_nats_server_writes_them() {
             written(|out| leaf_unsub(out, "a", Some("q"))),
             "LS- a q\r\n",
         ),
-        (written(|out| ping(out)), "PING\r\n"),
-        (written(|out| pong(out)), "PONG\r\n"),
-        (written(|out| ok(out)), "+OK\r\n"),
+        (written(ping), "PING\r\n"),
+        (written(pong), "PONG\r\n"),
+        (written(ok), "+OK\r\n"),
         (
             written(|out| err(out, "Invalid Subject")),
             "-ERR 'Invalid Subject'\r\n",
