@@ -3,6 +3,11 @@
 //! A subject is dot-separated tokens; `*` stands for one token, a last `>` for one or more.
 //! This crate knows nothing of who subscribes or why.
 
+pub mod limits;
+mod node;
 mod rules;
+mod token_hash;
+mod tree;
 
 pub use rules::{is_literal, is_subset, is_valid_filter, matches, overlaps};
+pub use tree::Tree;
