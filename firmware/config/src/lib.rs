@@ -1,1 +1,41 @@
-//! The nats.conf language to typed options, with line and column in errors, and the difference between two of them.
+//! The nats.conf language to typed options, with line and column in errors, and the difference
+//! between two of them.
+//!
+//! [`load`] does all of it: [`parse_file`] reads the language into a [`Map`], the modules of
+//! `options` turn it into a [`Config`], [`Config::check`] does what a start checks across options.
+//! The crate doesn't know files, the environment or sockets: a [`Source`] hands it text, and it
+//! decides nothing about what an option does.
+
+mod check;
+mod config;
+mod duration;
+mod error;
+mod lexer;
+mod limits;
+mod nkey;
+mod options;
+mod parser;
+mod places;
+mod position;
+mod report;
+mod secret;
+mod source;
+mod unsupported;
+mod value;
+
+pub use config::{Config, Loaded, load, load_text};
+pub use error::{ConfigError, ConfigErrors};
+pub use options::accounts::{Account, AccountJetStream, AccountLimits};
+pub use options::auth::{Authorization, ConnectionType, Identity, User};
+pub use options::jetstream::{JetStream, JetStreamLimits, Sync};
+pub use options::leafnodes::{LeafAuthorization, LeafNodes, LeafUser};
+pub use options::logging::Log;
+pub use options::permissions::{AllowResponses, Permissions, SubjectRule, SubjectRules};
+pub use options::remote::Remote;
+pub use options::server::{Limits, Listen};
+pub use options::url::RemoteUrl;
+pub use parser::{parse, parse_file};
+pub use position::Position;
+pub use secret::Secret;
+pub use source::{Nothing, Source};
+pub use value::{Entry, Kind, Map, Value};

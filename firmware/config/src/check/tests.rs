@@ -1,0 +1,111 @@
+use crate::{Loaded, Nothing, load_text};
+
+fn loaded(text: &str) -> Loaded {
+    load_text(text, "x.conf", &Nothing).unwrap_or_else(|errors| panic!("{text}: {errors}"))
+}
+
+/// What a start says of `text`: the errors of reading, else those across options.
+fn errors(text: &str) -> String {
+    match load_text(text, "x.conf", &Nothing) {
+        Err(errors) => errors.to_string(),
+        Ok(loaded) => loaded
+            .config
+            .check()
+            .map_or_else(|e| e.to_string(), |()| String::new()),
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused_where_they_stand() {
+    let cases = [
+        (
+            "max_payload: 2mb\nmax_pending: 1mb\n",
+            "x.conf:1:1: max_payload (2097152) cannot be higher than max_pending (1048576) (raise max_pending)",
+        ),
+        (
+            "lame_duck_duration: \"31s\"\nlame_duck_grace_period: \"40s\"\n",
+            "x.conf:2:1: lame duck grace period (40s) should be strictly lower than lame duck duration (31s)",
+        ),
+        (
+            "no_auth_user: a\n",
+            "x.conf:1:1: no_auth_user: \"a\" present, but users/nkeys are not defined",
+        ),
+        (
+            "authorization { users: [{user: b}] }\nno_auth_user: a\n",
+            "x.conf:2:1: no_auth_user: \"a\" not present as user or nkey in authorization block or account configuration",
+        ),
+        (
+            "authorization { token: t }\naccounts { A { users: [{user: a}] } }\n",
+            "x.conf:1:1: Can not have a token and accounts",
+        ),
+        (
+            "system_account: SYS\n",
+            "x.conf:1:1: error resolving system account: account missing (add \"SYS\" to accounts)",
+        ),
+        (
+            "leafnodes { remotes: [\n{ url: \"nats://a\", account: Z }] }\n",
+            "x.conf:2:1: cannot find local account \"Z\" specified in leafnode remote (add it to accounts)",
+        ),
+        (
+            "leafnodes { port: -1, authorization { account: Z } }\n",
+            "x.conf:1:1: cannot find local account \"Z\" specified in leafnode authorization (add it to accounts)",
+        ),
+        (
+            "jetstream { domain: \"a.b\" }\n",
+            "x.conf:1:1: invalid domain name: may not contain ., * or >",
+        ),
+        (
+            "jetstream { domain: \"a b\" }\n",
+            "x.conf:1:1: invalid domain name: derived \"$JS.a b.API.>\" is not a valid subject",
+        ),
+        (
+            "default_js_domain { A: hub }\n",
+            "x.conf:1:1: in non operator mode, `default_js_domain` references non existing account \"A\" (add it to accounts)",
+        ),
+        (
+            "client_advertise: \"a:b\"\n",
+            "x.conf:1:1: invalid ClientAdvertise value of a:b (write host:port)",
+        ),
+    ];
+    for (text, want) in cases {
+        assert_eq!(errors(text), want, "{text}");
+    }
+}
+
+#[test]
+fn what_fits_passes() {
+    let cases = [
+        "port: 4222\n",
+        "authorization { users: [{user: a}] }\nno_auth_user: a\n",
+        "accounts { A { users: [{user: a}] } }\nno_auth_user: a\n",
+        "accounts { SYS {} }\nsystem_account: SYS\n",
+        "leafnodes { remotes: [{ url: \"nats://a\", account: \"$SYS\" }] }\n",
+        "default_js_domain { \"$G\": hub }\n",
+        "jetstream { domain: shop-1 }\n",
+    ];
+    for text in cases {
+        assert_eq!(errors(text), "", "{text}");
+    }
+}
+
+#[test]
+fn errors_of_flags_have_no_place() {
+    let mut config = loaded("port: 4222").config;
+    config.no_auth_user = Some("a".to_owned());
+    let errors = config.check().unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "no_auth_user: \"a\" present, but users/nkeys are not defined"
+    );
+}
+
+#[test]
+fn plain_passwords_are_advised_against() {
+    let plain = "authorization { users: [{user: a, password: b}] }";
+    assert_eq!(
+        loaded(plain).config.advice(),
+        ["Plaintext passwords detected, use nkeys or bcrypt"]
+    );
+    let bcrypt = "authorization { users: [{user: a, password: $2a$11$abcdef}] }";
+    assert!(loaded(bcrypt).config.advice().is_empty());
+}

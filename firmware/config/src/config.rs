@@ -1,0 +1,200 @@
+use crate::check;
+use crate::error::{ConfigError, ConfigErrors};
+use crate::options::accounts::Account;
+use crate::options::auth::Authorization;
+use crate::options::jetstream::JetStream;
+use crate::options::leafnodes::LeafNodes;
+use crate::options::logging::Log;
+use crate::options::server::{self, Limits, Listen};
+use crate::parser;
+use crate::places::Places;
+use crate::position::Position;
+use crate::report::Report;
+use crate::source::Source;
+use crate::value::Map;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Every option that is built here, with nats-server's defaults for what a file leaves out.
+///
+/// Two are equal if their options are, wherever they were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Where clients connect. `0.0.0.0` by default.
+    pub host: String,
+    /// The client port; 0 is any free one. 4222 by default.
+    pub port: u16,
+    /// The address that INFO announces.
+    pub client_advertise: Option<String>,
+    /// The name, without spaces; `None` takes the server id.
+    pub server_name: Option<String>,
+    /// Tags, for placement and monitoring.
+    pub server_tags: Vec<String>,
+    /// Shown in monitoring.
+    pub server_metadata: BTreeMap<String, String>,
+    /// Where monitoring listens; `None` nowhere.
+    pub monitor: Option<Listen>,
+    /// In front of the monitoring paths; `/` by default.
+    pub monitor_base_path: String,
+    /// Logging.
+    pub log: Log,
+    /// File that the process id is written to.
+    pub pid_file: Option<String>,
+    /// Folder that the ports file is written to.
+    pub ports_file_dir: Option<String>,
+    /// What connections may use.
+    pub limits: Limits,
+    /// Between two pings. 2 min by default.
+    pub ping_interval: Duration,
+    /// Unanswered pings before a connection is closed. 2 by default.
+    pub ping_max: u64,
+    /// How long a write may take. 10 s by default.
+    pub write_deadline: Duration,
+    /// Over which lame duck mode closes the clients. 2 min by default.
+    pub lame_duck_duration: Duration,
+    /// Before lame duck mode closes the first client. 10 s by default.
+    pub lame_duck_grace_period: Duration,
+    /// Headers are off.
+    pub no_header_support: bool,
+    /// A fast producer is never held back.
+    pub no_fast_producer_stall: bool,
+    /// Matches are not cached.
+    pub no_sublist_cache: bool,
+    /// Plain connections are allowed beside TLS.
+    pub allow_non_tls: bool,
+    /// Every so many failed first connects, one is logged. 3600 by default.
+    pub connect_error_reports: u64,
+    /// Every so many failed reconnects, one is logged. 1 by default.
+    pub reconnect_error_reports: u64,
+    /// Users of the global account.
+    pub authorization: Authorization,
+    /// The other accounts.
+    pub accounts: Vec<Account>,
+    /// Who a client without credentials is.
+    pub no_auth_user: Option<String>,
+    /// The system account; `None` is `$SYS`.
+    pub system_account: Option<String>,
+    /// There is no system account.
+    pub no_system_account: bool,
+    /// JetStream.
+    pub jetstream: JetStream,
+    /// Leafnodes, both ends.
+    pub leafnodes: LeafNodes,
+    /// Account to the domain its JetStream requests go to.
+    pub default_js_domain: BTreeMap<String, String>,
+    pub(crate) places: Places,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            host: "0.0.0.0".to_owned(),
+            port: 4222,
+            client_advertise: None,
+            server_name: None,
+            server_tags: Vec::new(),
+            server_metadata: BTreeMap::new(),
+            monitor: None,
+            monitor_base_path: "/".to_owned(),
+            log: Log::default(),
+            pid_file: None,
+            ports_file_dir: None,
+            limits: Limits::default(),
+            ping_interval: Duration::from_secs(120),
+            ping_max: 2,
+            write_deadline: Duration::from_secs(10),
+            lame_duck_duration: Duration::from_secs(120),
+            lame_duck_grace_period: Duration::from_secs(10),
+            no_header_support: false,
+            no_fast_producer_stall: false,
+            no_sublist_cache: false,
+            allow_non_tls: false,
+            connect_error_reports: 3600,
+            reconnect_error_reports: 1,
+            authorization: Authorization::default(),
+            accounts: Vec::new(),
+            no_auth_user: None,
+            system_account: None,
+            no_system_account: false,
+            jetstream: JetStream::default(),
+            leafnodes: LeafNodes::default(),
+            default_js_domain: BTreeMap::new(),
+            places: Places::default(),
+        }
+    }
+}
+
+/// A configuration that was read, and what to say about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The options.
+    pub config: Config,
+    /// What nats-server warns about; it starts, but a mere check (`-t`) fails.
+    pub warnings: Vec<ConfigError>,
+    /// Options that are accepted and have another effect here, or none.
+    pub notes: Vec<ConfigError>,
+    /// The file as it was read, includes and variables resolved.
+    pub map: Map,
+}
+
+/// Reads the file at `path`, without the checks across options: flags come in between.
+/// [`Config::check`] does those.
+///
+/// # Errors
+/// The first mistake in the language, or else every mistake in the options.
+pub fn load(path: &str, source: &dyn Source) -> Result<Loaded, ConfigErrors> {
+    read(parser::parse_file(path, source)?, path)
+}
+
+/// As [`load`], of a text that came from `path`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_text(text: &str, path: &str, source: &dyn Source) -> Result<Loaded, ConfigErrors> {
+    read(parser::parse(text, path, source)?, path)
+}
+
+fn read(map: Map, path: &str) -> Result<Loaded, ConfigErrors> {
+    let mut config = Config::default();
+    let mut report = Report::default();
+    if map.is_empty() {
+        let text = "config has no values or is empty";
+        report.warning(&Position::start(path), text, "");
+    }
+    server::read(&map, &mut config, &mut report);
+    let Report {
+        errors,
+        warnings,
+        notes,
+    } = report;
+    if errors.is_empty() {
+        Ok(Loaded {
+            config,
+            warnings,
+            notes,
+            map,
+        })
+    } else {
+        Err(ConfigErrors(errors))
+    }
+}
+
+impl Config {
+    /// What a start and a reload check across options, after flags have been laid over the file.
+    ///
+    /// # Errors
+    /// Everything that does not fit together.
+    pub fn check(&self) -> Result<(), ConfigErrors> {
+        let errors = check::check(self);
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigErrors(errors))
+        }
+    }
+
+    /// What a start warns about, in nats-server's words.
+    pub fn advice(&self) -> Vec<String> {
+        check::advice(self)
+    }
+}

@@ -1,0 +1,19 @@
+//! Bounds of the language and of option values.
+
+/// Maps and arrays inside each other.
+pub(crate) const NESTING_DEPTH_MAX: usize = 64;
+/// Files including each other.
+pub(crate) const INCLUDE_DEPTH_MAX: usize = 16;
+/// Bytes that variable references may copy in one configuration, so that nested ones cannot explode.
+pub(crate) const VARIABLE_COPY_BYTES_MAX: usize = 16 << 20;
+/// Bytes of all files of one configuration.
+pub(crate) const INPUT_BYTES_MAX: usize = 64 << 20;
+
+/// `max_payload` and `max_control_line` are 32-bit in nats-server.
+pub(crate) const PAYLOAD_BYTES_MAX: i64 = i32::MAX as i64;
+/// Above this, nats-server warns.
+pub(crate) const PAYLOAD_BYTES_ADVISED: u64 = 8 << 20;
+/// Shortest lame duck duration, in seconds.
+pub(crate) const LAME_DUCK_SECONDS_MIN: u64 = 30;
+/// Above this, an authorization timeout is probably a mistake, in seconds.
+pub(crate) const AUTH_TIMEOUT_SECONDS_ADVISED: u64 = 60;

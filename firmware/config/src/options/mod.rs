@@ -1,0 +1,11 @@
+//! One module per block of the file: its options, and how they are read.
+
+pub(crate) mod accounts;
+pub(crate) mod auth;
+pub(crate) mod jetstream;
+pub(crate) mod leafnodes;
+pub(crate) mod logging;
+pub(crate) mod permissions;
+pub(crate) mod remote;
+pub(crate) mod server;
+pub(crate) mod url;

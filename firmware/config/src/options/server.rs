@@ -1,0 +1,356 @@
+use crate::config::Config;
+use crate::limits::{LAME_DUCK_SECONDS_MIN, PAYLOAD_BYTES_MAX};
+use crate::options::accounts;
+use crate::options::auth::{Authorization, Names};
+use crate::options::leafnodes::LeafNodes;
+use crate::report::{Port, Report, set};
+use crate::unsupported::Block;
+use crate::value::{Entry, Kind, Map, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A place to listen.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listen {
+    /// Name or address, without brackets.
+    pub host: String,
+    /// The port; 0 is any free one.
+    pub port: u16,
+}
+
+impl Listen {
+    /// An empty `host` takes the `default`.
+    pub(crate) fn new(host: &str, default: &str, port: u16) -> Self {
+        let host = if host.is_empty() { default } else { host };
+        Self {
+            host: host.to_owned(),
+            port,
+        }
+    }
+}
+
+/// What one connection and the whole server may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Client connections; 0 accepts none. 65536 by default.
+    pub max_connections: u64,
+    /// Subscriptions of one connection; `None` any number.
+    pub max_subscriptions: Option<u64>,
+    /// Tokens in a subject that is subscribed to; `None` any number.
+    pub max_subscription_tokens: Option<u8>,
+    /// Bytes of a protocol line. 4096 by default.
+    pub max_control_line: u64,
+    /// Bytes of a message with its headers. 1 MiB by default.
+    pub max_payload: u64,
+    /// Bytes waiting for one connection. 64 MiB by default.
+    pub max_pending: u64,
+    /// Closed connections that are remembered for `/connz`. 10,000 by default.
+    pub max_closed_clients: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_connections: 65_536,
+            max_subscriptions: None,
+            max_subscription_tokens: None,
+            max_control_line: 4_096,
+            max_payload: 1_048_576,
+            max_pending: 67_108_864,
+            max_closed_clients: 10_000,
+        }
+    }
+}
+
+/// Hosts and ports while they are read, their defaults depending on each other.
+#[derive(Default)]
+struct Addresses {
+    host: String,
+    port: Option<Port>,
+    monitor_host: String,
+    monitor_port: Option<Port>,
+}
+
+/// Reads the whole file into `config`.
+pub(crate) fn read(map: &Map, config: &mut Config, report: &mut Report) {
+    let mut addresses = Addresses::default();
+    let mut names = Names::default();
+    for entry in map {
+        let value = &entry.value;
+        let key = entry.key.to_lowercase();
+        let key = key.as_str();
+        config.places.note(key, &value.at);
+        let read = addresses.read(key, value, report)
+            || config.log.read(key, value, report)
+            || read_identity(key, value, config, report)
+            || read_limits(key, entry, &mut config.limits, report)
+            || read_times(key, value, config, report)
+            || read_switches(key, value, config, report)
+            || read_blocks(key, value, config, &mut names, report);
+        if !read {
+            report.other(Block::Top, entry);
+        }
+    }
+    addresses.apply(config);
+}
+
+impl Addresses {
+    fn read(&mut self, key: &str, value: &Value, report: &mut Report) -> bool {
+        match key {
+            "listen" => {
+                if let Some((host, port)) = report.listen(value) {
+                    (self.host, self.port) = (host, Some(port));
+                }
+            }
+            "host" | "net" => set(&mut self.host, report.string(value)),
+            "port" => set(&mut self.port, report.port(value).map(Some)),
+            "http" => {
+                if let Some((host, port)) = report.listen(value) {
+                    (self.monitor_host, self.monitor_port) = (host, Some(port));
+                }
+            }
+            "http_port" | "monitor_port" => {
+                set(&mut self.monitor_port, report.port(value).map(Some))
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn apply(self, config: &mut Config) {
+        config.host = Listen::new(&self.host, "0.0.0.0", 0).host;
+        set(&mut config.port, self.port.and_then(Port::bind));
+        let port = self.monitor_port.and_then(Port::bind);
+        config.monitor = port.map(|port| Listen::new(&self.monitor_host, &config.host, port));
+    }
+}
+
+fn read_identity(key: &str, value: &Value, config: &mut Config, report: &mut Report) -> bool {
+    match key {
+        "server_name" => {
+            let name = report.text(value);
+            if name.iter().flatten().any(|name| name.contains(' ')) {
+                report.error(&value.at, "server name cannot contain spaces", "");
+            } else {
+                set(&mut config.server_name, name);
+            }
+        }
+        "server_tags" => set(&mut config.server_tags, report.strings("tags", value)),
+        "server_metadata" => {
+            let wrong = "error parsing metadata";
+            set(
+                &mut config.server_metadata,
+                read_strings(wrong, value, report),
+            );
+        }
+        "client_advertise" => set(&mut config.client_advertise, report.text(value)),
+        "http_base_path" => set(&mut config.monitor_base_path, report.string(value)),
+        "pidfile" | "pid_file" => set(&mut config.pid_file, report.text(value)),
+        "ports_file_dir" => set(&mut config.ports_file_dir, report.text(value)),
+        "no_auth_user" => set(&mut config.no_auth_user, report.text(value)),
+        "system_account" | "system" => match value.as_str() {
+            Some(_) => set(&mut config.system_account, report.text(value)),
+            None => report.error(&value.at, "system account name must be a string", ""),
+        },
+        "default_js_domain" => {
+            let wrong = "error default_js_domain config";
+            set(
+                &mut config.default_js_domain,
+                read_strings(wrong, value, report),
+            );
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn read_strings(
+    wrong: &str,
+    value: &Value,
+    report: &mut Report,
+) -> Option<BTreeMap<String, String>> {
+    let Kind::Map(map) = &value.kind else {
+        let text = format!("{wrong}: unsupported type {}", value.kind.go_name());
+        report.error(&value.at, text, "write { name: \"value\" }");
+        return None;
+    };
+    let mut strings = BTreeMap::new();
+    for entry in map {
+        if let Some(text) = report.string(&entry.value) {
+            strings.insert(entry.key.clone(), text);
+        }
+    }
+    Some(strings)
+}
+
+fn read_limits(key: &str, entry: &Entry, limits: &mut Limits, report: &mut Report) -> bool {
+    let value = &entry.value;
+    match key {
+        // There is no "unlimited": zero and less let nobody in.
+        "max_connections" | "max_conn" => {
+            let n = report.integer(value);
+            set(
+                &mut limits.max_connections,
+                n.map(|n| u64::try_from(n).unwrap_or(0)),
+            );
+        }
+        "max_subscriptions" | "max_subs" => {
+            set(&mut limits.max_subscriptions, report.limit(value));
+        }
+        "max_sub_tokens" | "max_subscription_tokens" => match report.integer(value) {
+            Some(..=0) => {
+                let text = format!("{} value can not be negative", entry.key);
+                report.error(&value.at, text, "write 1 to 255");
+            }
+            Some(n) => match u8::try_from(n) {
+                Ok(n) => limits.max_subscription_tokens = Some(n),
+                Err(_) => {
+                    let text = format!("{} value is too big", entry.key);
+                    report.error(&value.at, text, "write 1 to 255");
+                }
+            },
+            None => {}
+        },
+        "max_control_line" => set_size(&mut limits.max_control_line, entry, report),
+        "max_payload" => set_size(&mut limits.max_payload, entry, report),
+        "max_pending" => set(&mut limits.max_pending, report.limit(value).flatten()),
+        "max_closed_clients" => {
+            set(
+                &mut limits.max_closed_clients,
+                report.count(value).filter(|n| *n > 0),
+            );
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// A size of at most 31 bits; zero is the default.
+fn set_size(target: &mut u64, entry: &Entry, report: &mut Report) {
+    let value = &entry.value;
+    match report.integer(value) {
+        Some(n) if n > PAYLOAD_BYTES_MAX => {
+            report.error(
+                &value.at,
+                format!("{} value is too big", entry.key),
+                "at most 2 GiB - 1",
+            );
+        }
+        Some(n) if n < 0 => {
+            report.error(
+                &value.at,
+                format!("{n} is negative"),
+                "write a size such as 1MB",
+            );
+        }
+        Some(n) => set(target, u64::try_from(n).ok().filter(|n| *n > 0)),
+        None => {}
+    }
+}
+
+fn read_times(key: &str, value: &Value, config: &mut Config, report: &mut Report) -> bool {
+    let positive = |d: Option<Duration>| d.filter(|d| !d.is_zero());
+    match key {
+        "ping_interval" => {
+            set(
+                &mut config.ping_interval,
+                positive(report.duration(key, value)),
+            );
+        }
+        "ping_max" => {
+            set(&mut config.ping_max, report.count(value).filter(|n| *n > 0));
+        }
+        "write_deadline" => {
+            set(
+                &mut config.write_deadline,
+                positive(report.duration(key, value)),
+            );
+        }
+        "write_timeout" => write_timeout(value, report),
+        "lame_duck_duration" => {
+            let duration = report.strict_duration(key, value);
+            let least = Duration::from_secs(LAME_DUCK_SECONDS_MIN);
+            match duration {
+                Some(duration) if duration < least => {
+                    let text = format!(
+                        "invalid lame_duck_duration of {}, minimum is 30 seconds",
+                        crate::duration::Go(duration)
+                    );
+                    report.error(&value.at, text, "");
+                }
+                duration => set(&mut config.lame_duck_duration, duration),
+            }
+        }
+        "lame_duck_grace_period" => {
+            let period = report.strict_duration(key, value);
+            set(&mut config.lame_duck_grace_period, positive(period));
+        }
+        "connect_error_reports" => {
+            set(
+                &mut config.connect_error_reports,
+                report.count(value).filter(|n| *n > 0),
+            );
+        }
+        "reconnect_error_reports" => {
+            set(
+                &mut config.reconnect_error_reports,
+                report.count(value).filter(|n| *n > 0),
+            );
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// What happens when a write takes too long; only closing is built.
+pub(crate) fn write_timeout(value: &Value, report: &mut Report) {
+    match report.string(value).as_deref() {
+        None | Some("default" | "close") => {}
+        Some("retry") => report.unsupported_value(value, "write_timeout: retry"),
+        Some(_) => {
+            let text = "write_timeout must be 'default', 'close' or 'retry'";
+            report.error(&value.at, text, "");
+        }
+    }
+}
+
+fn read_switches(key: &str, value: &Value, config: &mut Config, report: &mut Report) -> bool {
+    let target = match key {
+        "no_header_support" => &mut config.no_header_support,
+        "no_fast_producer_stall" => &mut config.no_fast_producer_stall,
+        "disable_sublist_cache" | "no_sublist_cache" => &mut config.no_sublist_cache,
+        "allow_non_tls" => &mut config.allow_non_tls,
+        "no_system_account" | "no_system" | "no_sys_acc" => &mut config.no_system_account,
+        _ => return false,
+    };
+    set(target, report.boolean(value));
+    true
+}
+
+fn read_blocks(
+    key: &str,
+    value: &Value,
+    config: &mut Config,
+    names: &mut Names,
+    report: &mut Report,
+) -> bool {
+    match key {
+        "authorization" => {
+            set(
+                &mut config.authorization,
+                Authorization::read(value, names, report),
+            );
+        }
+        "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
+        "jetstream" => config.jetstream.read(value, report),
+        "store_dir" | "storedir" => config.jetstream.read_store_dir(value, report),
+        "leaf" | "leafnodes" => {
+            if let Some((leafnodes, places)) = LeafNodes::read(value, report) {
+                config.leafnodes = leafnodes;
+                config.places.note_remotes(places);
+            }
+        }
+        _ => return false,
+    }
+    true
+}

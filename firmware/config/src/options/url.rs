@@ -1,0 +1,201 @@
+use crate::secret::Secret;
+use std::fmt;
+
+/// The address of a hub: `nats://user:password@host:7422`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RemoteUrl {
+    /// As written, in lower case; `nats`, `nats-leaf` and the like.
+    pub scheme: String,
+    /// Name or address, without brackets.
+    pub host: String,
+    /// 7422 if the URL has none.
+    pub port: u16,
+    /// The name before the `@`.
+    pub user: Option<String>,
+    /// The password before the `@`.
+    pub password: Option<Secret>,
+    /// Whether the port was written.
+    explicit_port: bool,
+}
+
+/// Why a URL is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UrlError {
+    NoScheme,
+    NoHost,
+    Port,
+    Escape,
+}
+
+impl UrlError {
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::NoScheme => "write nats://host:7422",
+            Self::NoHost => "it has no host; write nats://host:7422",
+            Self::Port => "a port is 1 to 65535",
+            Self::Escape => "write a % in a password as %25",
+        }
+    }
+}
+
+impl RemoteUrl {
+    pub(crate) const DEFAULT_PORT: u16 = 7422;
+
+    pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {
+        let (scheme, rest) = text.trim().split_once("://").ok_or(UrlError::NoScheme)?;
+        let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(valid) {
+            return Err(UrlError::NoScheme);
+        }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
+        let (userinfo, address) = match authority.rsplit_once('@') {
+            Some((userinfo, address)) => (Some(userinfo), address),
+            None => (None, authority),
+        };
+        let (user, password) = match userinfo.map(|u| u.split_once(':').ok_or(u)) {
+            None => (None, None),
+            Some(Err(user)) => (Some(unescape(user)?), None),
+            Some(Ok((user, password))) => (Some(unescape(user)?), Some(unescape(password)?)),
+        };
+        let (host, port) = split_address(address)?;
+        Ok(Self {
+            scheme: scheme.to_ascii_lowercase(),
+            host: host.to_owned(),
+            port: port.unwrap_or(Self::DEFAULT_PORT),
+            user,
+            password: password.map(Secret::new),
+            explicit_port: port.is_some(),
+        })
+    }
+}
+
+fn split_address(address: &str) -> Result<(&str, Option<u16>), UrlError> {
+    let (host, port) = match address.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']').ok_or(UrlError::NoHost)?;
+            match rest.strip_prefix(':') {
+                None if rest.is_empty() => (host, None),
+                None => return Err(UrlError::Port),
+                Some(port) => (host, Some(port)),
+            }
+        }
+        None => match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        },
+    };
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return Err(UrlError::NoHost);
+    }
+    let port = match port.filter(|port| !port.is_empty()) {
+        None => None,
+        Some(port) => {
+            let digits = port.bytes().all(|b| b.is_ascii_digit());
+            let number = port.parse::<u16>().ok().filter(|&n| digits && n > 0);
+            Some(number.ok_or(UrlError::Port)?)
+        }
+    };
+    Ok((host, port))
+}
+
+/// Undoes percent encoding.
+fn unescape(text: &str) -> Result<String, UrlError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || {
+            let c = char::from(rest.next().ok_or(UrlError::Escape)?);
+            c.to_digit(16)
+                .and_then(|d| u8::try_from(d).ok())
+                .ok_or(UrlError::Escape)
+        };
+        bytes.push(digit()? << 4 | digit()?);
+    }
+    String::from_utf8(bytes).map_err(|_| UrlError::Escape)
+}
+
+impl fmt::Display for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://", self.scheme)?;
+        if let Some(user) = &self.user {
+            write!(
+                f,
+                "{user}{}@",
+                if self.password.is_some() {
+                    ":xxxxx"
+                } else {
+                    ""
+                }
+            )?;
+        }
+        if self.host.contains(':') {
+            write!(f, "[{}]", self.host)?;
+        } else {
+            f.write_str(&self.host)?;
+        }
+        if self.explicit_port {
+            write!(f, ":{}", self.port)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Debug for RemoteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RemoteUrl, UrlError};
+
+    #[test]
+    fn reads_the_parts() {
+        let url = RemoteUrl::parse("nats-leaf://till%201:p%40ss@hub.example:1234/x").unwrap();
+        assert_eq!(
+            (url.scheme.as_str(), url.host.as_str(), url.port),
+            ("nats-leaf", "hub.example", 1234)
+        );
+        assert_eq!(url.user.as_deref(), Some("till 1"));
+        assert_eq!(url.password.as_ref().map(|p| p.expose()), Some("p@ss"));
+        let url = RemoteUrl::parse("NATS://[::1]").unwrap();
+        assert_eq!(
+            (url.scheme.as_str(), url.host.as_str(), url.port),
+            ("nats", "::1", 7422)
+        );
+        assert_eq!(url.to_string(), "nats://[::1]");
+    }
+
+    #[test]
+    fn hides_the_password() {
+        let url = RemoteUrl::parse("nats://u:secret@h:1").unwrap();
+        assert_eq!(
+            format!("{url} {url:?}"),
+            "nats://u:xxxxx@h:1 nats://u:xxxxx@h:1"
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_no_address() {
+        let cases = [
+            ("localhost:7422", UrlError::NoScheme),
+            ("://h", UrlError::NoScheme),
+            ("nats://", UrlError::NoHost),
+            ("nats://[::1", UrlError::NoHost),
+            ("nats://h:0", UrlError::Port),
+            ("nats://h:99999", UrlError::Port),
+            ("nats://h:+1", UrlError::Port),
+            ("nats://u:%zz@h", UrlError::Escape),
+            ("nats://u:%4", UrlError::Port),
+        ];
+        for (text, want) in cases {
+            assert_eq!(RemoteUrl::parse(text).err(), Some(want), "{text}");
+        }
+    }
+}
