@@ -37,15 +37,6 @@ const OUTSIDE: &[&str] = &[
 
 /// Crates that follow a written protocol say which passage, at the code.
 const CITING: &[&str] = &["config", "jetstream", "leaf", "monitor", "wire"];
-    "account",
-    "broker",
-    "config",
-    "jetstream",
-    "leaf",
-    "monitor",
-    "subject",
-    "wire",
-];
 
 /// This crate has to spell out what it forbids.
 const SELF: &str = "tests/tidy/";
