@@ -3,11 +3,16 @@
 //! A subject is dot-separated tokens; `*` stands for one token, a last `>` for one or more.
 //! This crate knows nothing of who subscribes or why.
 
+mod function;
 pub mod limits;
 mod node;
 mod rules;
 mod token_hash;
+mod transform;
+mod transform_error;
 mod tree;
 
 pub use rules::{is_literal, is_subset, is_valid_filter, matches, overlaps};
+pub use transform::Transform;
+pub use transform_error::TransformError;
 pub use tree::Tree;
