@@ -18,6 +18,7 @@ mod say;
 mod server;
 mod setup;
 
+pub mod story;
 mod wait;
 
 pub use binary::{Kind, target_dir};

@@ -20,10 +20,11 @@ pub fn wait_for<T>(what: &str, bound: Duration, mut state: impl FnMut() -> Optio
 }
 
 /// `wait_for` for a state that is asked over the network.
-pub async fn wait_for_async<T, F>(what: &str, bound: Duration, mut state: impl FnMut() -> F) -> T
-where
-    F: Future<Output = Option<T>>,
-{
+pub async fn wait_for_async<T>(
+    what: &str,
+    bound: Duration,
+    mut state: impl AsyncFnMut() -> Option<T>,
+) -> T {
     let start = Instant::now();
     loop {
         if let Ok(Some(value)) = tokio::time::timeout(bound, state()).await {
