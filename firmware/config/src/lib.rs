@@ -6,6 +6,7 @@
 //! The crate doesn't know files, the environment or sockets: a [`Source`] hands it text, and it
 //! decides nothing about what an option does.
 
+mod change;
 mod check;
 mod config;
 mod duration;
@@ -14,6 +15,7 @@ mod lexer;
 mod limits;
 mod nkey;
 mod options;
+mod outside;
 mod parser;
 mod places;
 mod position;
@@ -23,6 +25,7 @@ mod source;
 mod unsupported;
 mod value;
 
+pub use change::{Change, Changes, ReloadRefused, Reloadable, RemoteChange, changes};
 pub use config::{Config, Loaded, load, load_text};
 pub use error::{ConfigError, ConfigErrors};
 pub use options::accounts::{Account, AccountJetStream, AccountLimits};

@@ -43,18 +43,8 @@ impl Report {
         if is_unsupported(block, &key) {
             self.unsupported(entry);
         } else if !entry.used {
-            let text = match block {
-                Block::Permissions => format!("Unknown field {:?} parsing permissions", entry.key),
-                Block::AccountLimits => {
-                    format!("Unknown field {:?} parsing account limits", entry.key)
-                }
-                Block::SubjectRules => format!(
-                    "Unknown field name {:?} parsing subject permissions, only 'allow' or 'deny' \
-                     are permitted",
-                    entry.key
-                ),
-                _ => format!("unknown field {:?}", entry.key),
-            };
+            let shown = format!("{:?}", entry.key);
+            let text = block.unknown(&shown);
             let remedy = nearest(&key, known(block))
                 .map_or_else(String::new, |known| format!("did you mean {known:?}?"));
             self.error(&entry.value.at, text, &remedy);
@@ -243,12 +233,12 @@ impl Report {
             Kind::Array(values) => {
                 let mut strings = Vec::new();
                 for value in values {
-                    match &value.kind {
-                        Kind::String(text) => strings.push(text.clone()),
-                        other => {
+                    match value.as_str() {
+                        Some(text) => strings.push(text.to_owned()),
+                        None => {
                             let text = format!(
                                 "error parsing {field}: unsupported type in array {}",
-                                other.go_name()
+                                value.kind.go_name()
                             );
                             self.error(&value.at, text, "put the value in quotes");
                         }
@@ -321,13 +311,12 @@ pub(crate) fn split_host_port(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The known key that was probably meant: at most two edits away, and less than half of the word.
-fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+fn nearest(key: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     if key.len() > 64 {
         return None;
     }
     known
-        .iter()
-        .map(|&known| (edits(key, known), known))
+        .map(|known| (edits(key, known), known))
         .filter(|(edits, _)| *edits <= 2 && edits * 2 < key.chars().count().max(1))
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, known)| known)

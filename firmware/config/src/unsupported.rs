@@ -22,250 +22,74 @@ pub(crate) enum Block {
     Compression,
 }
 
-/// Whether nats-server knows `key` (lower case) in `block` and it is not built here yet.
-pub(crate) fn is_unsupported(block: Block, key: &str) -> bool {
-    unsupported(block).contains(&key)
-}
-
-/// The keys that are read in `block`, with their aliases.
-pub(crate) fn known(block: Block) -> &'static [&'static str] {
-    match block {
-        Block::Top => TOP,
-        Block::Authorization => &[
-            "user",
-            "username",
-            "pass",
-            "password",
-            "token",
-            "timeout",
-            "users",
-            "default_permission",
-            "default_permissions",
-            "permissions",
-            "proxy_required",
-        ],
-        Block::User => &[
-            "nkey",
-            "user",
-            "username",
-            "pass",
-            "password",
-            "permission",
-            "permissions",
-            "authorization",
-            "allowed_connection_types",
-            "connection_types",
-            "clients",
-            "proxy_required",
-        ],
-        Block::Permissions => &[
-            "pub",
-            "publish",
-            "import",
-            "sub",
-            "subscribe",
-            "export",
-            "publish_allow_responses",
-            "allow_responses",
-        ],
-        Block::SubjectRules => &["allow", "deny"],
-        Block::AllowResponses => &[
-            "max",
-            "max_msgs",
-            "max_messages",
-            "max_responses",
-            "expires",
-            "expiration",
-            "ttl",
-        ],
-        Block::Account => &[
-            "nkey",
-            "jetstream",
-            "users",
-            "default_permissions",
-            "limits",
-        ],
-        Block::AccountJetStream => &[
-            "max_memory",
-            "max_mem",
-            "mem",
-            "memory",
-            "max_store",
-            "max_file",
-            "max_disk",
-            "store",
-            "disk",
-            "max_streams",
-            "streams",
-            "max_consumers",
-            "consumers",
-            "max_bytes_required",
-            "max_stream_bytes",
-            "max_bytes",
-            "mem_max_stream_bytes",
-            "memory_max_stream_bytes",
-            "disk_max_stream_bytes",
-            "store_max_stream_bytes",
-            "max_ack_pending",
-            "cluster_traffic",
-        ],
-        Block::AccountLimits => &[
-            "max_connections",
-            "max_conn",
-            "max_subscriptions",
-            "max_subs",
-            "max_payload",
-            "max_pay",
-            "max_leafnodes",
-            "max_leafs",
-        ],
-        Block::JetStream => &[
-            "strict",
-            "store",
-            "store_dir",
-            "storedir",
-            "sync",
-            "sync_interval",
-            "max_memory_store",
-            "max_mem_store",
-            "max_mem",
-            "max_file_store",
-            "max_file",
-            "domain",
-            "enable",
-            "enabled",
-            "limits",
-            "unique_tag",
-            "max_outstanding_catchup",
-            "max_buffered_size",
-            "max_buffered_msgs",
-            "request_queue_limit",
-            "info_queue_limit",
-            "meta_compact",
-            "meta_compact_size",
-            "meta_compact_sync",
-            "max_concurrent_io",
-        ],
-        Block::JetStreamLimits => &[
-            "max_ack_pending",
-            "max_ha_assets",
-            "max_request_batch",
-            "duplicate_window",
-            "batch",
-            "default_max_consumers",
-        ],
-        Block::JetStreamBatch => &[
-            "max_inflight_per_stream",
-            "max_inflight_total",
-            "max_msgs",
-            "timeout",
-        ],
-        Block::LeafNodes => &[
-            "listen",
-            "port",
-            "host",
-            "net",
-            "authorization",
-            "remotes",
-            "reconnect",
-            "reconnect_delay",
-            "reconnect_interval",
-            "dial_timeout",
-            "leafnode_advertise",
-            "advertise",
-            "no_advertise",
-            "min_version",
-            "minimum_version",
-            "compression",
-            "isolate_leafnode_interest",
-            "isolate",
-            "write_deadline",
-            "write_timeout",
-        ],
-        Block::LeafAuthorization => &[
-            "user",
-            "username",
-            "pass",
-            "password",
-            "nkey",
-            "timeout",
-            "users",
-            "account",
-            "proxy_required",
-        ],
-        Block::LeafUser => &[
-            "user",
-            "username",
-            "pass",
-            "password",
-            "account",
-            "proxy_required",
-        ],
-        Block::Remote => &[
-            "no_randomize",
-            "dont_randomize",
-            "url",
-            "urls",
-            "account",
-            "local",
-            "creds",
-            "credentials",
-            "nkey",
-            "seed",
-            "hub",
-            "deny_imports",
-            "deny_import",
-            "deny_exports",
-            "deny_export",
-            "isolate_leafnode_interest",
-            "isolate",
-            "request_isolation",
-            "compression",
-            "first_info_timeout",
-            "dial_timeout",
-            "disabled",
-            "ignore_discovered_servers",
-        ],
-        Block::Compression => &["mode", "rtt_thresholds", "thresholds", "rtts", "rtt"],
+impl Block {
+    /// What is said of a key that is none of this block's; `key` is quoted.
+    pub(crate) fn unknown(self, key: &str) -> String {
+        match self {
+            Self::Permissions | Self::AllowResponses => {
+                format!("Unknown field {key} parsing permissions")
+            }
+            Self::SubjectRules => format!(
+                "Unknown field name {key} parsing subject permissions, only 'allow' or 'deny' are \
+                 permitted"
+            ),
+            Self::AccountLimits => format!("Unknown field {key} parsing account limits"),
+            Self::Top
+            | Self::Authorization
+            | Self::User
+            | Self::Account
+            | Self::AccountJetStream
+            | Self::JetStream
+            | Self::JetStreamLimits
+            | Self::JetStreamBatch
+            | Self::LeafNodes
+            | Self::LeafAuthorization
+            | Self::LeafUser
+            | Self::Remote
+            | Self::Compression => format!("unknown field {key}"),
+        }
     }
 }
 
-fn unsupported(block: Block) -> &'static [&'static str] {
+/// Whether nats-server knows `key` (lower case) in `block` and it is not built here yet.
+pub(crate) fn is_unsupported(block: Block, key: &str) -> bool {
+    unsupported(block)
+        .split_ascii_whitespace()
+        .any(|known| known == key)
+}
+
+/// The keys that are read in `block`, with their aliases.
+pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
+    let keys = match block {
+        Block::Top => TOP,
+        Block::Authorization => AUTHORIZATION,
+        Block::User => USER,
+        Block::Permissions => PERMISSIONS,
+        Block::SubjectRules => SUBJECT_RULES,
+        Block::AllowResponses => ALLOW_RESPONSES,
+        Block::Account => ACCOUNT,
+        Block::AccountJetStream => ACCOUNT_JETSTREAM,
+        Block::AccountLimits => ACCOUNT_LIMITS,
+        Block::JetStream => JETSTREAM,
+        Block::JetStreamLimits => JETSTREAM_LIMITS,
+        Block::JetStreamBatch => JETSTREAM_BATCH,
+        Block::LeafNodes => LEAF_NODES,
+        Block::LeafAuthorization => LEAF_AUTHORIZATION,
+        Block::LeafUser => LEAF_USER,
+        Block::Remote => REMOTE,
+        Block::Compression => COMPRESSION,
+    };
+    keys.split_ascii_whitespace()
+}
+
+fn unsupported(block: Block) -> &'static str {
     match block {
         Block::Top => TOP_UNSUPPORTED,
-        Block::Authorization => &["auth_callout", "auth_hook"],
-        Block::Account => &[
-            "imports",
-            "exports",
-            "mappings",
-            "maps",
-            "msg_trace",
-            "trace_dest",
-        ],
-        Block::JetStream => &[
-            "key",
-            "ek",
-            "encryption_key",
-            "prev_key",
-            "prev_ek",
-            "prev_encryption_key",
-            "cipher",
-            "extension_hint",
-            "tpm",
-        ],
-        Block::LeafNodes => &["tls"],
-        Block::Remote => &[
-            "tls",
-            "ws_compress",
-            "ws_compression",
-            "websocket_compress",
-            "websocket_compression",
-            "ws_no_masking",
-            "websocket_no_masking",
-            "jetstream_cluster_migrate",
-            "js_cluster_migrate",
-            "proxy",
-        ],
+        Block::Authorization => AUTHORIZATION_UNSUPPORTED,
+        Block::Account => ACCOUNT_UNSUPPORTED,
+        Block::JetStream => JETSTREAM_UNSUPPORTED,
+        Block::LeafNodes => LEAF_NODES_UNSUPPORTED,
+        Block::Remote => REMOTE_UNSUPPORTED,
         Block::User
         | Block::Permissions
         | Block::SubjectRules
@@ -276,111 +100,76 @@ fn unsupported(block: Block) -> &'static [&'static str] {
         | Block::JetStreamBatch
         | Block::LeafAuthorization
         | Block::LeafUser
-        | Block::Compression => &[],
+        | Block::Compression => "",
     }
 }
 
-const TOP: &[&str] = &[
-    "listen",
-    "host",
-    "net",
-    "port",
-    "client_advertise",
-    "server_name",
-    "server_tags",
-    "server_metadata",
-    "debug",
-    "trace",
-    "trace_verbose",
-    "trace_headers",
-    "logtime",
-    "logtime_utc",
-    "logfile",
-    "log_file",
-    "logfile_size_limit",
-    "log_size_limit",
-    "logfile_max_num",
-    "log_max_num",
-    "max_traced_msg_len",
-    "pidfile",
-    "pid_file",
-    "ports_file_dir",
-    "http",
-    "http_port",
-    "monitor_port",
-    "http_base_path",
-    "max_connections",
-    "max_conn",
-    "max_subscriptions",
-    "max_subs",
-    "max_sub_tokens",
-    "max_subscription_tokens",
-    "max_control_line",
-    "max_payload",
-    "max_pending",
-    "max_closed_clients",
-    "ping_interval",
-    "ping_max",
-    "write_deadline",
-    "write_timeout",
-    "lame_duck_duration",
-    "lame_duck_grace_period",
-    "no_header_support",
-    "no_fast_producer_stall",
-    "disable_sublist_cache",
-    "no_sublist_cache",
-    "allow_non_tls",
-    "connect_error_reports",
-    "reconnect_error_reports",
-    "no_auth_user",
-    "system_account",
-    "system",
-    "no_system_account",
-    "no_system",
-    "no_sys_acc",
-    "default_js_domain",
-    "store_dir",
-    "storedir",
-    "authorization",
-    "accounts",
-    "leaf",
-    "leafnodes",
-    "jetstream",
-];
-
-const TOP_UNSUPPORTED: &[&str] = &[
-    "https",
-    "https_port",
-    "syslog",
-    "remote_syslog",
-    "prof_port",
-    "prof_block_rate",
-    "proxy_protocol",
-    "default_sentinel",
-    "feature_flags",
-    "mappings",
-    "maps",
-    "trusted",
-    "trusted_keys",
-    "operator",
-    "operators",
-    "roots",
-    "root",
-    "root_operators",
-    "root_operator",
-    "resolver",
-    "account_resolver",
-    "accounts_resolver",
-    "resolver_tls",
-    "resolver_preload",
-    "resolver_pinned_accounts",
-    "tls",
-    "ocsp",
-    "ocsp_cache",
-    "cluster",
-    "gateway",
-    "websocket",
-    "ws",
-    "mqtt",
-    "proxies",
-];
+const TOP: &str = "\
+    listen host net port client_advertise server_name server_tags server_metadata debug trace \
+    trace_verbose trace_headers logtime logtime_utc logfile log_file logfile_size_limit \
+    log_size_limit logfile_max_num log_max_num max_traced_msg_len pidfile pid_file \
+    ports_file_dir http http_port monitor_port http_base_path max_connections max_conn \
+    max_subscriptions max_subs max_sub_tokens max_subscription_tokens max_control_line \
+    max_payload max_pending max_closed_clients ping_interval ping_max write_deadline \
+    write_timeout lame_duck_duration lame_duck_grace_period no_header_support \
+    no_fast_producer_stall disable_sublist_cache no_sublist_cache allow_non_tls \
+    connect_error_reports reconnect_error_reports no_auth_user system_account system \
+    no_system_account no_system no_sys_acc default_js_domain store_dir storedir authorization \
+    accounts leaf leafnodes jetstream";
+const TOP_UNSUPPORTED: &str = "\
+    https https_port syslog remote_syslog prof_port prof_block_rate proxy_protocol \
+    default_sentinel feature_flags mappings maps trusted trusted_keys operator operators roots \
+    root root_operators root_operator resolver account_resolver accounts_resolver resolver_tls \
+    resolver_preload resolver_pinned_accounts tls ocsp ocsp_cache cluster gateway websocket ws \
+    mqtt proxies";
+const AUTHORIZATION: &str = "\
+    user username pass password token timeout users default_permission default_permissions \
+    permissions proxy_required";
+const AUTHORIZATION_UNSUPPORTED: &str = "auth_callout auth_hook";
+const USER: &str = "\
+    nkey user username pass password permission permissions authorization \
+    allowed_connection_types connection_types clients proxy_required";
+const PERMISSIONS: &str = "\
+    pub publish import sub subscribe export publish_allow_responses allow_responses";
+const SUBJECT_RULES: &str = "allow deny";
+const ALLOW_RESPONSES: &str = "\
+    max max_msgs max_messages max_responses expires expiration ttl";
+const ACCOUNT: &str = "nkey jetstream users default_permissions limits";
+const ACCOUNT_UNSUPPORTED: &str = "imports exports mappings maps msg_trace trace_dest";
+const ACCOUNT_JETSTREAM: &str = "\
+    max_memory max_mem mem memory max_store max_file max_disk store disk max_streams streams \
+    max_consumers consumers max_bytes_required max_stream_bytes max_bytes mem_max_stream_bytes \
+    memory_max_stream_bytes disk_max_stream_bytes store_max_stream_bytes max_ack_pending \
+    cluster_traffic";
+const ACCOUNT_LIMITS: &str = "\
+    max_connections max_conn max_subscriptions max_subs max_payload max_pay max_leafnodes \
+    max_leafs";
+const JETSTREAM: &str = "\
+    strict store store_dir storedir sync sync_interval max_memory_store max_mem_store max_mem \
+    max_file_store max_file domain enable enabled limits unique_tag max_outstanding_catchup \
+    max_buffered_size max_buffered_msgs request_queue_limit info_queue_limit meta_compact \
+    meta_compact_size meta_compact_sync max_concurrent_io";
+const JETSTREAM_UNSUPPORTED: &str = "\
+    key ek encryption_key prev_key prev_ek prev_encryption_key cipher extension_hint tpm";
+const JETSTREAM_LIMITS: &str = "\
+    max_ack_pending max_ha_assets max_request_batch duplicate_window batch \
+    default_max_consumers";
+const JETSTREAM_BATCH: &str = "\
+    max_inflight_per_stream max_inflight_total max_msgs timeout";
+const LEAF_NODES: &str = "\
+    listen port host net authorization remotes reconnect reconnect_delay reconnect_interval \
+    dial_timeout leafnode_advertise advertise no_advertise min_version minimum_version \
+    compression isolate_leafnode_interest isolate write_deadline write_timeout";
+const LEAF_NODES_UNSUPPORTED: &str = "tls";
+const LEAF_AUTHORIZATION: &str = "\
+    user username pass password nkey timeout users account proxy_required";
+const LEAF_USER: &str = "user username pass password account proxy_required";
+const REMOTE: &str = "\
+    no_randomize dont_randomize url urls account local creds credentials nkey seed hub \
+    deny_imports deny_import deny_exports deny_export isolate_leafnode_interest isolate \
+    request_isolation compression first_info_timeout dial_timeout disabled \
+    ignore_discovered_servers";
+const REMOTE_UNSUPPORTED: &str = "\
+    tls ws_compress ws_compression websocket_compress websocket_compression ws_no_masking \
+    websocket_no_masking jetstream_cluster_migrate js_cluster_migrate proxy";
+const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";

@@ -1,3 +1,4 @@
+use crate::duration;
 use crate::limits::AUTH_TIMEOUT_SECONDS_ADVISED;
 use crate::nkey;
 use crate::options::permissions::{self, Permissions};
@@ -204,8 +205,16 @@ pub(crate) fn timeout(
         Kind::Integer(n) => u64::try_from(*n).ok().map(Duration::from_secs),
         Kind::Float(f) => Duration::try_from_secs_f64(*f).ok(),
         Kind::String(_) => {
-            let field = format!("{block}authorization config, 'timeout'");
-            let nanos = report.nanoseconds(&field, value)?;
+            let text = value.as_str().unwrap_or_default();
+            let nanos = match duration::parse(text) {
+                Ok(nanos) => nanos,
+                Err(why) => {
+                    let text =
+                        format!("error parsing {block}authorization config, 'timeout' {why}");
+                    report.error(&value.at, text, "write a number of seconds or \"2s\"");
+                    return None;
+                }
+            };
             u64::try_from(nanos).ok().map(Duration::from_nanos)
         }
         Kind::Bool(_) | Kind::Date(_) | Kind::Array(_) | Kind::Map(_) => {

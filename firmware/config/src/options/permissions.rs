@@ -202,17 +202,17 @@ fn allow_responses_block(map: &Map, report: &mut Report) -> AllowResponses {
                 Some(0) | None => {}
                 Some(n) => responses.max_msgs = u64::try_from(n).ok(),
             },
-            "expires" | "expiration" | "ttl" => match &value.kind {
-                Kind::String(_) => match report.nanoseconds("expires", value) {
+            "expires" | "expiration" | "ttl" => {
+                if value.as_str().is_none() {
+                    let text = "error parsing expires, not a duration string";
+                    report.error(&value.at, text, "write \"2m\" or \"30s\" in quotes");
+                    continue;
+                }
+                match report.nanoseconds("expires", value) {
                     Some(0) | None => {}
                     Some(n) => responses.expires = u64::try_from(n).ok().map(Duration::from_nanos),
-                },
-                _ => report.error(
-                    &value.at,
-                    "error parsing expires, not a duration string",
-                    "write \"2m\" or \"30s\" in quotes",
-                ),
-            },
+                }
+            }
             _ => report.other(Block::AllowResponses, entry),
         }
     }

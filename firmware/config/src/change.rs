@@ -1,0 +1,221 @@
+//! The difference between two configurations, and whether a running server can take it.
+//! spec: nats-server v2.15.1 server/reload.go diffOptions
+
+mod applied;
+mod kept;
+
+use crate::config::Config;
+use crate::options::remote::Remote;
+use std::fmt;
+
+/// What a reload is to apply. Anything else that differs refuses the whole reload.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Changes {
+    /// The options that differ, in the order to apply and log them.
+    pub options: Vec<Change>,
+    /// What happens to the dialled leafnodes.
+    pub remotes: Vec<RemoteChange>,
+}
+
+/// An option that a running server takes over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub option: Reloadable,
+    /// The new value for the log; empty where it is long or secret.
+    pub value: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.option.name())?;
+        if self.value.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " = {}", self.value)
+        }
+    }
+}
+
+/// The options that a reload may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reloadable {
+    /// `debug`
+    Debug,
+    /// `trace`
+    Trace,
+    /// `trace_verbose`
+    TraceVerbose,
+    /// `trace_headers`
+    TraceHeaders,
+    /// `logtime`
+    Logtime,
+    /// `logtime_utc`
+    LogtimeUtc,
+    /// `log_file`
+    LogFile,
+    /// `max_traced_msg_len`
+    MaxTracedMsgLen,
+    /// The single user of `authorization`.
+    Username,
+    /// Its password.
+    Password,
+    /// The token of `authorization`.
+    Token,
+    /// Its timeout.
+    AuthTimeout,
+    /// Users of the global account, and their permissions.
+    Users,
+    /// Accounts with their users, permissions and limits.
+    Accounts,
+    /// `server_tags`
+    Tags,
+    /// `server_metadata`
+    Metadata,
+    /// `max_connections`
+    MaxConnections,
+    /// `max_control_line`
+    MaxControlLine,
+    /// `max_payload`
+    MaxPayload,
+    /// `ping_interval`
+    PingInterval,
+    /// `ping_max`
+    PingMax,
+    /// `write_deadline`
+    WriteDeadline,
+    /// `client_advertise`
+    ClientAdvertise,
+    /// `pid_file`
+    PidFile,
+    /// `ports_file_dir`
+    PortsFileDir,
+    /// `connect_error_reports`
+    ConnectErrorReports,
+    /// `reconnect_error_reports`
+    ReconnectErrorReports,
+    /// `no_fast_producer_stall`
+    NoFastProducerStall,
+    /// `jetstream.max_mem`, which may only grow.
+    MaxMemory,
+    /// `jetstream.max_file`, which may only grow.
+    MaxFile,
+    /// `no_auth_user`, which may only go away.
+    NoAuthUser,
+}
+
+impl Reloadable {
+    /// How the log names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+            Self::TraceVerbose => "trace_verbose",
+            Self::TraceHeaders => "trace_headers",
+            Self::Logtime => "logtime",
+            Self::LogtimeUtc => "logtime_utc",
+            Self::LogFile => "log_file",
+            Self::MaxTracedMsgLen => "max_traced_msg_len",
+            Self::Username => "authorization username",
+            Self::Password => "authorization password",
+            Self::Token => "authorization token",
+            Self::AuthTimeout => "authorization timeout",
+            Self::Users => "authorization users",
+            Self::Accounts => "accounts",
+            Self::Tags => "tags",
+            Self::Metadata => "metadata",
+            Self::MaxConnections => "max_connections",
+            Self::MaxControlLine => "max_control_line",
+            Self::MaxPayload => "max_payload",
+            Self::PingInterval => "ping_interval",
+            Self::PingMax => "ping_max",
+            Self::WriteDeadline => "write_deadline",
+            Self::ClientAdvertise => "client_advertise",
+            Self::PidFile => "pid_file",
+            Self::PortsFileDir => "ports_file_dir",
+            Self::ConnectErrorReports => "connect_error_reports",
+            Self::ReconnectErrorReports => "reconnect_error_reports",
+            Self::NoFastProducerStall => "no_fast_producer_stall",
+            Self::MaxMemory => "JetStream max_mem_store",
+            Self::MaxFile => "JetStream max_file_store",
+            Self::NoAuthUser => "no_auth_user",
+        }
+    }
+}
+
+/// What a reload does to one dialled leafnode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RemoteChange {
+    /// It is new: dial it.
+    Added(Remote),
+    /// It is gone: close it.
+    Removed(Remote),
+    /// It has other options: close it and dial it anew.
+    Redialled(Remote),
+    /// Only `disabled` differs.
+    Disabled(Remote),
+}
+
+/// Why a reload is refused; nothing of it may be applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ReloadRefused(String);
+
+impl ReloadRefused {
+    fn because(what: &str) -> Self {
+        Self(format!("config reload not supported for {what}"))
+    }
+}
+
+/// What differs from `old` to `new`, both as they would run, flags included.
+///
+/// # Errors
+/// The first option that differs and cannot change while running, in nats-server's words.
+pub fn changes(old: &Config, new: &Config) -> Result<Changes, ReloadRefused> {
+    kept::check(old, new)?;
+    let mut changes = Changes::default();
+    applied::collect(old, new, &mut changes)?;
+    Ok(changes)
+}
+
+impl Changes {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.options.is_empty() && self.remotes.is_empty()
+    }
+
+    fn note<T: PartialEq>(
+        &mut self,
+        option: Reloadable,
+        old: &T,
+        new: &T,
+        show: impl Fn(&T) -> String,
+    ) {
+        if old != new {
+            self.options.push(Change {
+                option,
+                value: show(new),
+            });
+        }
+    }
+
+    fn note_only<T: PartialEq>(&mut self, option: Reloadable, old: &T, new: &T) {
+        self.note(option, old, new, |_| String::new());
+    }
+}
+
+fn plain<T: ToString>(value: &T) -> String {
+    value.to_string()
+}
+
+fn optional<T: ToString>(value: &Option<T>) -> String {
+    value.as_ref().map_or_else(String::new, T::to_string)
+}
+
+/// No limit is zero in nats-server.
+fn number<T: ToString>(value: &Option<T>) -> String {
+    value.as_ref().map_or_else(|| "0".to_owned(), T::to_string)
+}
+
+#[cfg(test)]
+mod tests;

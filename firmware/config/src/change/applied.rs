@@ -1,0 +1,167 @@
+//! The options that a running server takes over.
+
+use super::{Changes, ReloadRefused, Reloadable, RemoteChange, number, optional, plain};
+use crate::config::Config;
+use crate::duration::Go;
+use crate::options::jetstream::JetStream;
+use crate::options::remote::Remote;
+
+/// Notes every one that differs.
+pub(super) fn collect(
+    old: &Config,
+    new: &Config,
+    changes: &mut Changes,
+) -> Result<(), ReloadRefused> {
+    logging(old, new, changes);
+    authorization(old, new, changes);
+    limits(old, new, changes);
+    sizes(&old.jetstream, &new.jetstream, changes)?;
+    remotes(&old.leafnodes.remotes, &new.leafnodes.remotes, changes);
+    Ok(())
+}
+
+fn logging(old: &Config, new: &Config, changes: &mut Changes) {
+    let (a, b) = (&old.log, &new.log);
+    changes.note(
+        Reloadable::TraceVerbose,
+        &a.trace_verbose,
+        &b.trace_verbose,
+        plain,
+    );
+    changes.note(
+        Reloadable::TraceHeaders,
+        &a.trace_headers,
+        &b.trace_headers,
+        plain,
+    );
+    changes.note(Reloadable::Trace, &a.trace, &b.trace, plain);
+    changes.note(Reloadable::Debug, &a.debug, &b.debug, plain);
+    changes.note(Reloadable::Logtime, &a.time, &b.time, plain);
+    changes.note(Reloadable::LogtimeUtc, &a.time_utc, &b.time_utc, plain);
+    changes.note(Reloadable::LogFile, &a.file, &b.file, optional);
+    let (a, b) = (&a.max_traced_msg_len, &b.max_traced_msg_len);
+    changes.note(Reloadable::MaxTracedMsgLen, a, b, number);
+}
+
+fn authorization(old: &Config, new: &Config, changes: &mut Changes) {
+    let (a, b) = (&old.authorization, &new.authorization);
+    changes.note_only(Reloadable::Username, &a.user, &b.user);
+    changes.note_only(Reloadable::Password, &a.password, &b.password);
+    changes.note_only(Reloadable::Token, &a.token, &b.token);
+    let seconds = |t: &std::time::Duration| t.as_secs_f64().to_string();
+    changes.note(Reloadable::AuthTimeout, &a.timeout, &b.timeout, seconds);
+    changes.note_only(Reloadable::Users, &a.users, &b.users);
+    changes.note_only(Reloadable::Accounts, &old.accounts, &new.accounts);
+    changes.note(
+        Reloadable::NoAuthUser,
+        &old.no_auth_user,
+        &new.no_auth_user,
+        optional,
+    );
+    changes.note_only(Reloadable::Tags, &old.server_tags, &new.server_tags);
+    changes.note_only(
+        Reloadable::Metadata,
+        &old.server_metadata,
+        &new.server_metadata,
+    );
+}
+
+fn limits(old: &Config, new: &Config, changes: &mut Changes) {
+    let duration = |d: &std::time::Duration| Go(*d).to_string();
+    let (a, b) = (&old.limits, &new.limits);
+    changes.note(
+        Reloadable::MaxConnections,
+        &a.max_connections,
+        &b.max_connections,
+        plain,
+    );
+    changes.note(
+        Reloadable::MaxControlLine,
+        &a.max_control_line,
+        &b.max_control_line,
+        plain,
+    );
+    changes.note(
+        Reloadable::MaxPayload,
+        &a.max_payload,
+        &b.max_payload,
+        plain,
+    );
+    changes.note(
+        Reloadable::PingInterval,
+        &old.ping_interval,
+        &new.ping_interval,
+        duration,
+    );
+    changes.note(Reloadable::PingMax, &old.ping_max, &new.ping_max, plain);
+    changes.note(
+        Reloadable::WriteDeadline,
+        &old.write_deadline,
+        &new.write_deadline,
+        duration,
+    );
+    let (a, b) = (&old.client_advertise, &new.client_advertise);
+    changes.note(Reloadable::ClientAdvertise, a, b, optional);
+    changes.note(Reloadable::PidFile, &old.pid_file, &new.pid_file, optional);
+    changes.note(
+        Reloadable::PortsFileDir,
+        &old.ports_file_dir,
+        &new.ports_file_dir,
+        optional,
+    );
+    let (a, b) = (&old.connect_error_reports, &new.connect_error_reports);
+    changes.note(Reloadable::ConnectErrorReports, a, b, plain);
+    let (a, b) = (&old.reconnect_error_reports, &new.reconnect_error_reports);
+    changes.note(Reloadable::ReconnectErrorReports, a, b, plain);
+    let (a, b) = (&old.no_fast_producer_stall, &new.no_fast_producer_stall);
+    changes.note(Reloadable::NoFastProducerStall, a, b, plain);
+}
+
+/// Sizes of a running JetStream may only grow, and only from one written size to another.
+fn sizes(old: &JetStream, new: &JetStream, changes: &mut Changes) -> Result<(), ReloadRefused> {
+    let pairs = [
+        (Reloadable::MaxMemory, old.max_memory, new.max_memory),
+        (Reloadable::MaxFile, old.max_file, new.max_file),
+    ];
+    for (option, old_size, new_size) in pairs {
+        match (old_size, new_size) {
+            (Some(a), Some(b)) if b < a && old.enabled => {
+                let what = "decreasing jetstream max memory and store";
+                return Err(ReloadRefused::because(what));
+            }
+            (None, Some(_)) if old.enabled => {
+                let what = "jetstream dynamic max memory and store";
+                return Err(ReloadRefused::because(what));
+            }
+            (Some(_), None) if old.enabled => {
+                return Err(ReloadRefused::because("jetstream max memory and max store"));
+            }
+            (a, b) => changes.note(option, &a, &b, number),
+        }
+    }
+    Ok(())
+}
+
+fn remotes(old: &[Remote], new: &[Remote], changes: &mut Changes) {
+    for gone in old.iter().filter(|a| !new.iter().any(|b| a.is_same(b))) {
+        changes.remotes.push(RemoteChange::Removed(gone.clone()));
+    }
+    for remote in new {
+        let Some(before) = old.iter().find(|a| a.is_same(remote)) else {
+            changes.remotes.push(RemoteChange::Added(remote.clone()));
+            continue;
+        };
+        let toggled = Remote {
+            disabled: remote.disabled,
+            ..before.clone()
+        };
+        if before == remote {
+            continue;
+        }
+        changes.remotes.push(if toggled == *remote {
+            RemoteChange::Disabled(remote.clone())
+        } else {
+            RemoteChange::Redialled(remote.clone())
+        });
+    }
+}

@@ -1,0 +1,261 @@
+//! The options that a running server keeps.
+
+use super::{ReloadRefused, number, optional, plain};
+use crate::config::Config;
+use crate::duration::Go;
+use crate::options::jetstream::{JetStream, JetStreamLimits, Sync};
+use crate::options::leafnodes::LeafNodes;
+use crate::options::server::Listen;
+use std::collections::BTreeMap;
+
+/// Refuses a change of any of them.
+pub(super) fn check(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
+    server_is_kept(old, new)?;
+    accounts_are_kept(old, new)?;
+    jetstream_is_kept(&old.jetstream, &new.jetstream)?;
+    leafnodes_are_kept(&old.leafnodes, &new.leafnodes)
+}
+
+/// Refuses a change of an option, showing it as nats-server does.
+fn kept<T: PartialEq>(
+    name: &str,
+    old: &T,
+    new: &T,
+    show: impl Fn(&T) -> String,
+) -> Result<(), ReloadRefused> {
+    if old == new {
+        return Ok(());
+    }
+    Err(ReloadRefused::because(&format!(
+        "{name}: old={}, new={}",
+        show(old),
+        show(new)
+    )))
+}
+
+fn server_is_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
+    kept("Host", &old.host, &new.host, plain)?;
+    // Any free port keeps the one that is bound.
+    if new.port != 0 {
+        kept("Port", &old.port, &new.port, plain)?;
+    }
+    kept("ServerName", &old.server_name, &new.server_name, optional)?;
+    let host = |listen: &Option<Listen>| listen.as_ref().map(|l| l.host.clone());
+    let port = |listen: &Option<Listen>| listen.as_ref().map(|l| l.port);
+    if old.monitor.is_some() && new.monitor.is_some() {
+        kept(
+            "HTTPHost",
+            &host(&old.monitor),
+            &host(&new.monitor),
+            optional,
+        )?;
+    }
+    if port(&new.monitor) != Some(0) || old.monitor.is_none() {
+        kept("HTTPPort", &port(&old.monitor), &port(&new.monitor), number)?;
+    }
+    kept(
+        "HTTPBasePath",
+        &old.monitor_base_path,
+        &new.monitor_base_path,
+        plain,
+    )?;
+    kept(
+        "LogSizeLimit",
+        &old.log.size_limit,
+        &new.log.size_limit,
+        number,
+    )?;
+    kept("LogMaxFiles", &old.log.max_num, &new.log.max_num, number)?;
+    let (a, b) = (&old.limits, &new.limits);
+    kept(
+        "MaxSubs",
+        &a.max_subscriptions,
+        &b.max_subscriptions,
+        number,
+    )?;
+    kept(
+        "MaxSubTokens",
+        &a.max_subscription_tokens,
+        &b.max_subscription_tokens,
+        number,
+    )?;
+    kept("MaxPending", &a.max_pending, &b.max_pending, plain)?;
+    kept(
+        "MaxClosedClients",
+        &a.max_closed_clients,
+        &b.max_closed_clients,
+        plain,
+    )?;
+    let duration = |d: &std::time::Duration| Go(*d).to_string();
+    kept(
+        "LameDuckDuration",
+        &old.lame_duck_duration,
+        &new.lame_duck_duration,
+        duration,
+    )?;
+    let (a, b) = (&old.lame_duck_grace_period, &new.lame_duck_grace_period);
+    kept("LameDuckGracePeriod", a, b, duration)?;
+    kept(
+        "NoHeaderSupport",
+        &old.no_header_support,
+        &new.no_header_support,
+        plain,
+    )?;
+    kept(
+        "NoSublistCache",
+        &old.no_sublist_cache,
+        &new.no_sublist_cache,
+        plain,
+    )?;
+    kept("AllowNonTLS", &old.allow_non_tls, &new.allow_non_tls, plain)
+}
+
+fn accounts_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
+    let still_there = || {
+        let name = old.no_auth_user.as_deref().unwrap_or_default();
+        let account_users = new.accounts.iter().flat_map(|account| &account.users);
+        let mut users = new.authorization.users.iter().chain(account_users);
+        users.any(|user| user.identity.name() == name)
+    };
+    if new.no_auth_user.is_some() || still_there() {
+        kept("NoAuthUser", &old.no_auth_user, &new.no_auth_user, optional)?;
+    }
+    let system = |config: &Config| {
+        config
+            .system_account
+            .clone()
+            .unwrap_or_else(|| "$SYS".to_owned())
+    };
+    kept("SystemAccount", &system(old), &system(new), plain)?;
+    kept(
+        "NoSystemAccount",
+        &old.no_system_account,
+        &new.no_system_account,
+        plain,
+    )?;
+    kept(
+        "JsAccDefaultDomain",
+        &old.default_js_domain,
+        &new.default_js_domain,
+        go_map,
+    )
+}
+
+fn go_map(map: &BTreeMap<String, String>) -> String {
+    let entries: Vec<_> = map.iter().map(|(k, v)| format!("{k}:{v}")).collect();
+    format!("map[{}]", entries.join(" "))
+}
+
+fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefused> {
+    kept("JetStream", &old.enabled, &new.enabled, plain)?;
+    if old.enabled && old.store_dir != new.store_dir {
+        return Err(ReloadRefused::because("jetstream storage directory"));
+    }
+    kept("JetStreamDomain", &old.domain, &new.domain, optional)?;
+    kept(
+        "JetStreamUniqueTag",
+        &old.unique_tag,
+        &new.unique_tag,
+        optional,
+    )?;
+    kept("NoJetStreamStrict", &!old.strict, &!new.strict, plain)?;
+    let always = |sync: Sync| sync == Sync::Always;
+    kept("SyncAlways", &always(old.sync), &always(new.sync), plain)?;
+    kept("SyncInterval", &old.sync, &new.sync, |sync| match sync {
+        Sync::Always => "2m0s".to_owned(),
+        Sync::Every(interval) => Go(*interval).to_string(),
+    })?;
+    kept(
+        "StreamMaxBufferedSize",
+        &old.max_buffered_size,
+        &new.max_buffered_size,
+        plain,
+    )?;
+    kept(
+        "StreamMaxBufferedMsgs",
+        &old.max_buffered_msgs,
+        &new.max_buffered_msgs,
+        plain,
+    )?;
+    let (a, b) = (&old.request_queue_limit, &new.request_queue_limit);
+    kept("JetStreamRequestQueueLimit", a, b, plain)?;
+    kept(
+        "JetStreamInfoQueueLimit",
+        &old.info_queue_limit,
+        &new.info_queue_limit,
+        plain,
+    )?;
+    kept("JetStreamLimits", &old.limits, &new.limits, go_limits)
+}
+
+fn go_limits(limits: &JetStreamLimits) -> String {
+    format!(
+        "{{{} {} {} {} {} {} {} {} {}}}",
+        number(&limits.max_request_batch),
+        number(&limits.max_ack_pending),
+        number(&limits.max_ha_assets),
+        Go(limits.duplicates.unwrap_or_default()),
+        limits.batch_max_inflight_per_stream,
+        limits.batch_max_inflight_total,
+        limits.batch_max_msgs,
+        Go(limits.batch_timeout),
+        number(&limits.default_max_consumers),
+    )
+}
+
+fn leafnodes_are_kept(old: &LeafNodes, new: &LeafNodes) -> Result<(), ReloadRefused> {
+    fn field<T: PartialEq>(
+        name: &str,
+        old: &T,
+        new: &T,
+        show: impl Fn(&T) -> String,
+    ) -> Result<(), ReloadRefused> {
+        kept(&format!("LeafNode: field \"{name}\""), old, new, show)
+    }
+    let host = |leaf: &LeafNodes| leaf.listen.as_ref().map(|l| l.host.clone());
+    let port = |leaf: &LeafNodes| leaf.listen.as_ref().map(|l| l.port);
+    field("Host", &host(old), &host(new), optional)?;
+    if port(new) != Some(0) {
+        field("Port", &port(old), &port(new), number)?;
+    }
+    let (a, b) = (&old.authorization, &new.authorization);
+    field("Username", &a.user, &b.user, optional)?;
+    field("Password", &a.password, &b.password, optional)?;
+    field("Nkey", &a.nkey, &b.nkey, optional)?;
+    field("Account", &a.account, &b.account, optional)?;
+    field("Users", &a.users, &b.users, |users| {
+        let names: Vec<_> = users.iter().map(|user| user.user.as_str()).collect();
+        format!("[{}]", names.join(" "))
+    })?;
+    let duration = |d: &std::time::Duration| Go(*d).to_string();
+    field("AuthTimeout", &a.timeout, &b.timeout, |t| {
+        t.as_secs_f64().to_string()
+    })?;
+    field("Advertise", &old.advertise, &new.advertise, optional)?;
+    field("NoAdvertise", &old.no_advertise, &new.no_advertise, plain)?;
+    field(
+        "ReconnectInterval",
+        &old.reconnect_interval,
+        &new.reconnect_interval,
+        duration,
+    )?;
+    field(
+        "DialTimeout",
+        &old.dial_timeout,
+        &new.dial_timeout,
+        duration,
+    )?;
+    field(
+        "WriteDeadline",
+        &old.write_deadline,
+        &new.write_deadline,
+        |d| Go(d.unwrap_or_default()).to_string(),
+    )?;
+    field("MinVersion", &old.min_version, &new.min_version, optional)?;
+    field(
+        "IsolateLeafnodeInterest",
+        &old.isolate_interest,
+        &new.isolate_interest,
+        plain,
+    )
+}

@@ -1,0 +1,180 @@
+use crate::{Changes, Config, Nothing, RemoteChange, changes, load_text};
+
+fn config(text: &str) -> Config {
+    load_text(text, "x.conf", &Nothing)
+        .unwrap_or_else(|e| panic!("{text}: {e}"))
+        .config
+}
+
+fn between(old: &str, new: &str) -> Result<Changes, String> {
+    changes(&config(old), &config(new)).map_err(|refused| refused.to_string())
+}
+
+#[test]
+fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
+    let cases = [
+        ("debug: true", "debug = true"),
+        ("trace_verbose: true", "trace_verbose = true, trace = true"),
+        ("log_file: \"/tmp/x\"", "log_file = /tmp/x"),
+        ("max_connections: 5", "max_connections = 5"),
+        ("max_payload: 5", "max_payload = 5"),
+        ("max_control_line: 5", "max_control_line = 5"),
+        ("ping_interval: \"30s\"", "ping_interval = 30s"),
+        ("ping_max: 5", "ping_max = 5"),
+        ("write_deadline: \"3s\"", "write_deadline = 3s"),
+        ("client_advertise: \"a:1\"", "client_advertise = a:1"),
+        ("server_tags: [a]", "tags"),
+        (
+            "authorization { user: a, password: secret }",
+            "authorization username, authorization password",
+        ),
+        ("authorization { token: secret }", "authorization token"),
+        ("authorization { timeout: 3 }", "authorization timeout = 3"),
+        (
+            "authorization { users: [{user: a}] }",
+            "authorization users",
+        ),
+        ("accounts { A {} }", "accounts"),
+    ];
+    for (new, want) in cases {
+        let got = between("port: 4222", new).unwrap();
+        let shown: Vec<_> = got.options.iter().map(ToString::to_string).collect();
+        assert_eq!(shown.join(", "), want, "{new}");
+        assert!(between(new, new).unwrap().is_empty(), "{new}");
+    }
+}
+
+#[test]
+fn what_cannot_change_refuses_the_reload_in_nats_servers_words() {
+    let cases = [
+        ("port: 4222", "port: 4223", "Port: old=4222, new=4223"),
+        ("host: a", "host: b", "Host: old=a, new=b"),
+        (
+            "server_name: a",
+            "server_name: b",
+            "ServerName: old=a, new=b",
+        ),
+        (
+            "host: a",
+            "host: a, http: 8222",
+            "HTTPPort: old=0, new=8222",
+        ),
+        (
+            "max_pending: 2mb",
+            "max_pending: 1mb",
+            "MaxPending: old=2097152, new=1048576",
+        ),
+        ("max_subs: 1", "max_subs: 2", "MaxSubs: old=1, new=2"),
+        (
+            "lame_duck_duration: \"31s\"",
+            "lame_duck_duration: \"2m\"",
+            "LameDuckDuration: old=31s, new=2m0s",
+        ),
+        (
+            "jetstream: false",
+            "jetstream: true",
+            "JetStream: old=false, new=true",
+        ),
+        (
+            "jetstream { store_dir: a }",
+            "jetstream { store_dir: b }",
+            "jetstream storage directory",
+        ),
+        (
+            "jetstream { domain: a }",
+            "jetstream { domain: b }",
+            "JetStreamDomain: old=a, new=b",
+        ),
+        (
+            "jetstream { max_mem: 2 }",
+            "jetstream { max_mem: 1 }",
+            "decreasing jetstream max memory and store",
+        ),
+        (
+            "jetstream: true",
+            "jetstream { max_mem: 1 }",
+            "jetstream dynamic max memory and store",
+        ),
+        (
+            "jetstream { max_file: 1 }",
+            "jetstream: true",
+            "jetstream max memory and max store",
+        ),
+        (
+            "leafnodes { port: 7422 }",
+            "leafnodes { port: 7423 }",
+            "LeafNode: field \"Port\": old=7422, new=7423",
+        ),
+        (
+            "host: a",
+            "host: a, system_account: S, accounts { S {} }",
+            "SystemAccount: old=$SYS, new=S",
+        ),
+    ];
+    for (old, new, want) in cases {
+        let want = format!("config reload not supported for {want}");
+        assert_eq!(between(old, new), Err(want), "{old} -> {new}");
+    }
+}
+
+#[test]
+fn a_refusal_shows_no_password() {
+    let old = "leafnodes { port: -1, authorization { user: a, password: one } }";
+    let new = "leafnodes { port: -1, authorization { user: a, password: two } }";
+    let refused = between(old, new).unwrap_err();
+    assert!(refused.contains("Password"), "{refused}");
+    assert!(
+        !refused.contains("one") && !refused.contains("two"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn any_port_keeps_the_bound_one() {
+    assert!(between("port: 4222", "port: -1").unwrap().is_empty());
+}
+
+#[test]
+fn sizes_may_grow() {
+    let got = between("jetstream { max_file: 1 }", "jetstream { max_file: 2 }").unwrap();
+    assert_eq!(got.options.len(), 1);
+    assert_eq!(got.options[0].to_string(), "JetStream max_file_store = 2");
+}
+
+#[test]
+fn no_auth_user_may_go_with_its_user() {
+    let users = "authorization { users: [{user: a}, {user: b}] }\n";
+    let old = format!("{users}no_auth_user: a");
+    let kept = between(&old, users).unwrap_err();
+    assert_eq!(
+        kept,
+        "config reload not supported for NoAuthUser: old=a, new="
+    );
+    assert!(between(&old, "authorization { users: [{user: b}] }").is_ok());
+}
+
+#[test]
+fn remotes_come_and_go() {
+    let remotes = |list: &str| format!("leafnodes {{ remotes: [{list}] }}");
+    let got = between(
+        &remotes(
+            "{url: \"nats://a\"}, {url: \"nats://b\"}, {url: \"nats://c\"}, {url: \"nats://d\"}",
+        ),
+        &remotes(
+            "{url: \"nats://b\"}, {url: \"nats://c\", disabled: true}, \
+             {url: \"nats://d\", deny_imports: x}, {url: \"nats://e\"}",
+        ),
+    )
+    .unwrap();
+    let shown: Vec<_> = got
+        .remotes
+        .iter()
+        .map(|change| match change {
+            RemoteChange::Added(r) => format!("+{}", r.urls[0]),
+            RemoteChange::Removed(r) => format!("-{}", r.urls[0]),
+            RemoteChange::Redialled(r) => format!("~{}", r.urls[0]),
+            RemoteChange::Disabled(r) => format!("!{}", r.urls[0]),
+        })
+        .collect();
+    assert_eq!(shown, ["-nats://a", "!nats://c", "~nats://d", "+nats://e"]);
+}
