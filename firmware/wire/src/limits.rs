@@ -30,7 +30,7 @@ pub const PEER_CONTROL_LINE_FACTOR: usize = 16;
 
 /// The verb and the white space before its arguments: nobody needs more,
 /// and without a bound a peer could feed blanks forever.
-pub(crate) const VERB_BYTES_MAX: usize = 64;
+pub(crate) const VERB_BYTES_MAX: usize = 256;
 
 /// Digits of a size; nats-server refuses longer ones too.
 pub(crate) const SIZE_DIGITS_MAX: usize = 9;
