@@ -1,1 +1,3 @@
 //! Seeded worlds: power cuts, cut links, and the promises that must hold through them.
+
+pub mod fuzz;

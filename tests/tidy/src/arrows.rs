@@ -78,10 +78,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hub/cluster",
         ],
     ),
-    (
-        "tests/fuzz",
-        &["firmware/node", "firmware/leaf", "firmware/store"],
-    ),
+    ("tests/fuzz", &["tests/sim"]),
     ("tests/interop", &[]),
     ("tests/script", &["tests/interop"]),
     (

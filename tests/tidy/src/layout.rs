@@ -49,22 +49,14 @@ pub fn top_level(tree: &Tree) -> Vec<String> {
     wrong
 }
 
-/// The workspace lists every crate, and nothing that isn't there.
+/// The workspace lists every crate, as a member or as excluded, and nothing that isn't there.
 #[must_use]
 pub fn members(tree: &Tree) -> Vec<String> {
     let root = tree
         .files()
         .find(|(path, _)| *path == "Cargo.toml")
         .map_or("", |(_, text)| text);
-    let list = root
-        .split_once("members = [")
-        .and_then(|(_, rest)| rest.split_once(']'))
-        .map_or("", |(list, _)| list);
-    let listed: Vec<&str> = list
-        .split(',')
-        .map(|item| item.trim().trim_matches('"'))
-        .filter(|i| !i.is_empty())
-        .collect();
+    let listed = [list(root, "members = ["), list(root, "exclude = [")].concat();
     let manifests = Manifest::all(tree);
     let absent = listed
         .iter()
@@ -75,6 +67,17 @@ pub fn members(tree: &Tree) -> Vec<String> {
     absent
         .map(|name| format!("{name} is a member but not there"))
         .chain(unlisted.map(|m| format!("{} is there but no member", m.folder)))
+        .collect()
+}
+
+fn list<'a>(root: &'a str, start: &str) -> Vec<&'a str> {
+    let list = root
+        .split_once(start)
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map_or("", |(list, _)| list);
+    list.split(',')
+        .map(|item| item.trim().trim_matches('"'))
+        .filter(|item| !item.is_empty())
         .collect()
 }
 

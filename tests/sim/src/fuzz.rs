@@ -1,0 +1,12 @@
+//! What fuzzing checks, as plain functions: a fuzzer feeds them new inputs,
+//! and an ordinary test feeds them those that were kept.
+//!
+//! Each panics when a promise is broken and accepts any bytes.
+
+mod config;
+mod subject;
+mod wire;
+
+pub use config::config;
+pub use subject::subject;
+pub use wire::wire;
