@@ -13,6 +13,10 @@ pub struct Recovered {
     pub values: BTreeMap<Box<str>, Bytes>,
     /// What was found damaged, in words for an operator.
     pub damage: Vec<Damage>,
+    /// Highest number a stream of this data directory ever had; new ones go above.
+    pub stream_ids_used: u32,
+    /// Highest number a consumer ever had.
+    pub consumer_ids_used: u32,
 }
 
 /// One stream as the disk has it.
