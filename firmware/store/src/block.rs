@@ -1,0 +1,232 @@
+//! What a block is made of: heads (an index that opening reads), bodies (each readable on its
+//! own), and the set of dead sequences.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use frond_clock::Timestamp;
+use frond_ledger::{Body, Head, Seq, Stored};
+
+use crate::coding::{Cut, put_counted, put_len, put_signed, put_varint, seal, unseal};
+use crate::limits::{BLOCK_BYTES_MAX, BLOCK_MESSAGES_MAX};
+use crate::message_code::{decode_message, encode_message};
+
+const HEADS_V1: u8 = 1;
+const BODIES_V1: u8 = 1;
+/// Length and checksum before each body.
+const BODY_HEADER_BYTES: usize = 8;
+
+pub(crate) type Messages = BTreeMap<Seq, (Timestamp, Body)>;
+
+/// The heads of one block.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heads {
+    pub(crate) subjects: Vec<Box<str>>,
+    /// [`Head::subject`] numbers `subjects` of this block.
+    pub(crate) heads: Vec<Head>,
+    /// Where in the bodies each message starts.
+    pub(crate) offsets: Vec<u64>,
+}
+
+/// What is known of a block without decoding all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Summary {
+    pub(crate) last: Seq,
+    pub(crate) messages: usize,
+    pub(crate) body_bytes: usize,
+}
+
+/// A block ready to be stored.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) first: Seq,
+    pub(crate) heads: Vec<u8>,
+    pub(crate) bodies: Vec<u8>,
+}
+
+/// Splits messages into blocks; `key` gives each block's key from its first sequence.
+pub(crate) fn encode_blocks(messages: &Messages, key: impl Fn(Seq) -> [u8; 12]) -> Vec<Encoded> {
+    let mut blocks = Vec::new();
+    let mut part: Vec<(Seq, Timestamp, &Body)> = Vec::new();
+    let mut bytes = 0;
+    for (&seq, (time, body)) in messages {
+        let full = part.len() >= BLOCK_MESSAGES_MAX || bytes + body.bytes().len() > BLOCK_BYTES_MAX;
+        if full && !part.is_empty() {
+            blocks.extend(encode_block(&part, &key));
+            part.clear();
+            bytes = 0;
+        }
+        bytes += body.bytes().len();
+        part.push((seq, *time, body));
+    }
+    blocks.extend(encode_block(&part, &key));
+    blocks
+}
+
+fn encode_block(
+    part: &[(Seq, Timestamp, &Body)],
+    key: impl Fn(Seq) -> [u8; 12],
+) -> Option<Encoded> {
+    let (&(first, first_time, _), &(last, _, _)) = (part.first()?, part.last()?);
+    let key = key(first);
+    let mut bodies = vec![BODIES_V1];
+    let mut ends = Vec::with_capacity(part.len());
+    for (seq, time, body) in part {
+        let start = bodies.len();
+        bodies.resize(start + BODY_HEADER_BYTES, 0);
+        encode_message(&mut bodies, *seq, *time, body);
+        seal_body(&mut bodies, start, &key);
+        ends.push(bodies.len());
+    }
+    let heads = seal(&key, HEADS_V1, |out| {
+        put_varint(out, last - first);
+        put_len(out, part.len());
+        put_len(out, bodies.len());
+        put_signed(out, first_time.as_nanos());
+        let (subjects, indexes) = dictionary(part);
+        put_len(out, subjects.len());
+        for subject in subjects {
+            put_counted(out, subject.as_bytes());
+        }
+        let mut before = (first, first_time.as_nanos(), 1);
+        for (((seq, time, body), index), end) in part.iter().zip(indexes).zip(ends) {
+            put_varint(out, seq - before.0);
+            put_signed(out, time.as_nanos().wrapping_sub(before.1));
+            put_len(out, end - before.2);
+            put_varint(out, u64::from(index));
+            put_varint(out, u64::from(body.header_len()));
+            let payload = body.payload().len();
+            put_len(out, payload);
+            put_len(out, usize::from(body.dedupe_id().is_some()));
+            put_counted_if(out, body.dedupe_id());
+            before = (*seq, time.as_nanos(), end);
+        }
+    });
+    Some(Encoded {
+        first,
+        heads,
+        bodies,
+    })
+}
+
+fn put_counted_if(out: &mut Vec<u8>, text: Option<&str>) {
+    if let Some(text) = text {
+        put_counted(out, text.as_bytes());
+    }
+}
+
+/// Distinct subjects in order of appearance, and each message's index into them.
+fn dictionary<'a>(part: &[(Seq, Timestamp, &'a Body)]) -> (Vec<&'a str>, Vec<u32>) {
+    let mut subjects = Vec::new();
+    let mut known = BTreeMap::new();
+    let indexes = part.iter().map(|(_, _, body)| {
+        *known.entry(body.subject()).or_insert_with(|| {
+            subjects.push(body.subject());
+            subjects.len() as u32 - 1
+        })
+    });
+    let indexes = indexes.collect();
+    (subjects, indexes)
+}
+
+fn seal_body(bodies: &mut [u8], start: usize, key: &[u8]) {
+    let Some((head, content)) = bodies
+        .get_mut(start..)
+        .and_then(|body| body.split_at_mut_checked(BODY_HEADER_BYTES))
+    else {
+        return;
+    };
+    let crc = body_crc(key, content);
+    let (len_part, crc_part) = head.split_at_mut(BODY_HEADER_BYTES / 2);
+    len_part.copy_from_slice(&(content.len() as u32).to_le_bytes());
+    crc_part.copy_from_slice(&crc.to_le_bytes());
+}
+
+/// Bound to the stream, so that a body never answers for another stream's.
+fn body_crc(key: &[u8], content: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(key.get(..4).unwrap_or_default());
+    hasher.update(content);
+    hasher.finalize()
+}
+
+/// The start of the heads only.
+pub(crate) fn decode_summary(key: &[u8], first: Seq, value: &[u8]) -> Option<Summary> {
+    let mut cut = unseal(key, HEADS_V1, value)?;
+    Some(Summary {
+        last: first.checked_add(cut.varint()?)?,
+        messages: cut.len()?,
+        body_bytes: cut.len()?,
+    })
+}
+
+pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads> {
+    let mut cut = unseal(key, HEADS_V1, value)?;
+    let (_, messages, _) = (cut.varint()?, cut.len()?, cut.len()?);
+    let mut before = (first, cut.signed()?, 1u64);
+    let mut out = Heads::default();
+    for _ in 0..cut.len()? {
+        out.subjects.push(Box::from(cut.text()?));
+    }
+    for _ in 0..messages {
+        let seq = before.0.checked_add(cut.varint()?)?;
+        let time = before.1.wrapping_add(cut.signed()?);
+        out.offsets.push(before.2);
+        let end = before.2.checked_add(cut.varint()?)?;
+        out.heads.push(Head {
+            seq,
+            time: Timestamp::from_nanos(time),
+            subject: cut.varint32()?,
+            header_len: cut.varint32()?,
+            payload_len: cut.varint32()?,
+            dedupe_id: match cut.varint()? {
+                0 => None,
+                1 => Some(Box::from(cut.text()?)),
+                _ => return None,
+            },
+        });
+        before = (seq, time, end);
+    }
+    Some(out)
+}
+
+/// The message that starts at `offset`; `None` when it is damaged. `bodies` is copied from.
+pub(crate) fn decode_body(key: &[u8], bodies: &[u8], offset: u64) -> Option<Stored> {
+    let (content, _) = body_at(bodies, usize::try_from(offset).ok()?)?;
+    whole_body(key, content)
+}
+
+/// All undamaged messages, found without the heads; the flag tells whether any was damaged.
+pub(crate) fn decode_bodies(key: &[u8], bodies: &[u8]) -> (Vec<Stored>, bool) {
+    let mut out = Vec::new();
+    let mut damaged = bodies.first() != Some(&BODIES_V1);
+    let mut at = 1;
+    while at < bodies.len() {
+        let Some((content, end)) = body_at(bodies, at) else {
+            damaged = true;
+            break;
+        };
+        match whole_body(key, content) {
+            Some(stored) => out.push(stored),
+            None => damaged = true,
+        }
+        at = end;
+    }
+    (out, damaged)
+}
+
+/// The checksum and content of the body at `offset`, and where it ends.
+fn body_at(bodies: &[u8], offset: usize) -> Option<((u32, &[u8]), usize)> {
+    let mut cut = Cut(bodies.get(offset..)?);
+    let (len, crc) = (cut.u32()? as usize, cut.u32()?);
+    let content = cut.bytes(len)?;
+    Some(((crc, content), offset + BODY_HEADER_BYTES + len))
+}
+
+fn whole_body(key: &[u8], (crc, content): (u32, &[u8])) -> Option<Stored> {
+    if body_crc(key, content) != crc {
+        return None;
+    }
+    let source = Bytes::copy_from_slice(content);
+    decode_message(&source, &mut Cut(&source))
+}

@@ -1,0 +1,88 @@
+use std::sync::{Arc, PoisonError, RwLock};
+
+use redb::{Database, ReadTransaction, ReadableDatabase};
+
+use crate::backend::{Backend, Written};
+use crate::counters::Counters;
+use crate::disk::DiskFile;
+use crate::tables;
+
+/// The block store: one redb file, reopened after a failed write.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    file: Arc<dyn DiskFile>,
+    written: Arc<Written>,
+    counters: Arc<Counters>,
+    cache_bytes: usize,
+    /// `None` after a failed reopen, until the next checkpoint tries again.
+    database: RwLock<Option<Database>>,
+}
+
+impl Blocks {
+    /// Opens `file`, or makes a block store in it when it is empty.
+    pub(crate) fn open(
+        file: Arc<dyn DiskFile>,
+        cache_bytes: usize,
+        counters: Arc<Counters>,
+    ) -> Result<Self, redb::Error> {
+        let blocks = Self {
+            file,
+            written: Arc::default(),
+            counters,
+            cache_bytes,
+            database: RwLock::new(None),
+        };
+        blocks.reopen()?;
+        Ok(blocks)
+    }
+
+    /// Closes and opens: redb refuses all work after a failed write.
+    pub(crate) fn reopen(&self) -> Result<(), redb::Error> {
+        let mut slot = self
+            .database
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        drop(slot.take());
+        self.written.clear();
+        let backend = Backend::new(
+            Arc::clone(&self.file),
+            Arc::clone(&self.written),
+            Arc::clone(&self.counters),
+        );
+        let database = redb::Builder::new()
+            .set_cache_size(self.cache_bytes)
+            .create_with_backend(backend)?;
+        tables::create(&database)?;
+        *slot = Some(database);
+        Ok(())
+    }
+
+    /// Runs `work` on the open database.
+    pub(crate) fn with<R>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<R, redb::Error>,
+    ) -> Result<R, redb::Error> {
+        let slot = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let database = slot.as_ref().ok_or(redb::Error::DatabaseClosed)?;
+        work(database)
+    }
+
+    /// Runs `work` on one consistent view.
+    pub(crate) fn read<R>(
+        &self,
+        work: impl FnOnce(&ReadTransaction) -> Result<R, redb::Error>,
+    ) -> Result<R, redb::Error> {
+        self.with(|database| work(&database.begin_read()?))
+    }
+
+    /// Whether a failed reopen left it closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        let slot = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        slot.is_none()
+    }
+
+    /// Reads back everything that was written since the last time.
+    pub(crate) fn verify(&self) -> std::io::Result<()> {
+        self.written.verify(&*self.file)
+    }
+}

@@ -1,0 +1,173 @@
+use core::time::Duration;
+use std::sync::Arc;
+
+use frond_ledger::DiskFault;
+use redb::ReadableDatabase;
+
+use crate::counters::Counters;
+use crate::delta::Delta;
+use crate::disk::Disk;
+use crate::error::{fault_of, fault_of_blocks};
+use crate::fold::{Fingerprint, Fold};
+use crate::shared::Shared;
+use crate::tables;
+
+/// Folds the journal's tail into the block store, on a thread of its own.
+#[derive(Debug)]
+pub struct Checkpointer<D: Disk> {
+    disk: D,
+    shared: Arc<Shared>,
+    reserve_bytes: u64,
+    journal_bytes: u64,
+}
+
+/// Why [`Checkpointer::wait`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// Half of the journal is used: checkpoint now.
+    Pressure,
+    /// The time is over.
+    Timeout,
+    /// The writer is gone: checkpoint once more and end.
+    Closed,
+}
+
+impl<D: Disk> Checkpointer<D> {
+    pub(crate) fn new(
+        disk: D,
+        shared: Arc<Shared>,
+        reserve_bytes: u64,
+        journal_bytes: u64,
+    ) -> Self {
+        Self {
+            disk,
+            shared,
+            reserve_bytes,
+            journal_bytes,
+        }
+    }
+
+    /// Blocks until a checkpoint is due, at most for `at_most` (one to five seconds).
+    #[must_use]
+    pub fn wait(&self, at_most: Duration) -> Woken {
+        let pressed = |tail: &crate::shared::Tail| {
+            // After a fault it is the clock that tries again, not the pressure.
+            tail.fault.is_none() && (tail.head - tail.folded) * 2 >= self.journal_bytes
+        };
+        let tail = self
+            .shared
+            .wait(at_most, |tail| tail.closed || pressed(tail));
+        if tail.closed {
+            Woken::Closed
+        } else if pressed(&tail) {
+            Woken::Pressure
+        } else {
+            Woken::Timeout
+        }
+    }
+
+    /// Folds everything that is safe in the journal into the block store, reads it back, and
+    /// gives the journal's bytes free. Bytes of the journal that were freed; 0 when idle.
+    ///
+    /// # Errors
+    /// Nothing is lost then: the journal keeps the tail, reading goes on, and the next call
+    /// tries again. [`DiskFault::Full`] when the disk is.
+    pub fn checkpoint(&mut self) -> Result<u64, DiskFault> {
+        let target = self.shared.tail().head;
+        let mut freed = 0;
+        while let Some(delta) = self.freeze(target) {
+            match self.fold(&delta) {
+                Ok(()) => freed += self.release(&delta),
+                Err(fault) => {
+                    Counters::add(&self.shared.counters.checkpoints_failed, 1);
+                    tracing::warn!(?fault, "checkpoint failed; the journal keeps what it has");
+                    self.shared.update(|tail| tail.fault = Some(fault.clone()));
+                    return Err(fault);
+                }
+            }
+        }
+        Ok(freed)
+    }
+
+    /// Bytes that can still be written, the reserve not counted.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn free_bytes(&self) -> Result<u64, DiskFault> {
+        let free = self.disk.free_bytes().map_err(|error| fault_of(&error))?;
+        Ok(free.saturating_sub(self.reserve_bytes))
+    }
+
+    /// What is to be folded next: what an earlier call could not, else all there is.
+    fn freeze(&self, target: u64) -> Option<Arc<Delta>> {
+        let mut tail = self.shared.tail();
+        if let Some(frozen) = &tail.frozen {
+            return Some(Arc::clone(frozen));
+        }
+        if tail.folded >= target || tail.active.is_empty() {
+            return None;
+        }
+        let mut active = core::mem::take(&mut tail.active);
+        active.end_lsn = tail.head;
+        let frozen = Arc::new(active);
+        tail.frozen = Some(Arc::clone(&frozen));
+        Some(frozen)
+    }
+
+    fn fold(&self, delta: &Delta) -> Result<(), DiskFault> {
+        let blocks = &self.shared.blocks;
+        if blocks.is_closed() {
+            blocks.reopen().map_err(|error| fault_of_blocks(&error))?;
+        }
+        // Copy-on-write needs the new pages and the path to them before any old one is free.
+        let needed = 2 * (delta.end_lsn - self.shared.tail().folded);
+        if self.free_bytes()? < needed {
+            return Err(DiskFault::Full);
+        }
+        let done = blocks.with(|database| {
+            let write = tables::begin(database)?;
+            let fingerprints = Fold::new(&write)?.run(delta)?;
+            write.commit()?;
+            verify(database, &fingerprints)
+        });
+        let done = done
+            .map_err(|error| fault_of_blocks(&error))
+            .and_then(|()| blocks.verify().map_err(|error| fault_of(&error)));
+        if done.is_err() {
+            // Whatever redb believes now, only what the file says counts.
+            if let Err(error) = blocks.reopen() {
+                tracing::error!(%error, "the block store cannot be reopened");
+            }
+        }
+        done
+    }
+
+    fn release(&self, delta: &Delta) -> u64 {
+        Counters::add(&self.shared.counters.checkpoints, 1);
+        self.shared.update(|tail| {
+            let freed = delta.end_lsn - tail.folded;
+            tail.folded = delta.end_lsn;
+            tail.frozen = None;
+            tail.fault = None;
+            freed
+        })
+    }
+}
+
+/// Finds every row that was written in a new transaction, unchanged.
+fn verify(database: &redb::Database, written: &[Fingerprint]) -> Result<(), redb::Error> {
+    let read = database.begin_read()?;
+    for print in written {
+        let table = read.open_table(print.table)?;
+        let same = table
+            .get(&print.key[..])?
+            .is_some_and(|row| crc32fast::hash(row.value()) == print.crc);
+        if !same {
+            return Err(redb::Error::Corrupted(format!(
+                "a row of {} read back changed after its commit",
+                print.table
+            )));
+        }
+    }
+    Ok(())
+}

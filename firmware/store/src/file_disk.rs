@@ -1,0 +1,115 @@
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Advice, FlockOperation, fadvise, flock, statvfs};
+
+use crate::disk::{Disk, DiskFile, Guard};
+
+const LOCK_NAME: &str = "lock";
+
+/// A directory of the file system.
+#[derive(Clone, Debug)]
+pub struct FileDisk {
+    directory: PathBuf,
+}
+
+impl FileDisk {
+    /// The store in `directory`, which is made when it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made or is not a directory.
+    pub fn open(directory: impl AsRef<Path>) -> io::Result<Self> {
+        let directory = directory.as_ref().to_path_buf();
+        fs::create_dir_all(&directory)?;
+        Ok(Self { directory })
+    }
+}
+
+impl Disk for FileDisk {
+    type File = File;
+
+    fn name(&self) -> String {
+        self.directory.display().to_string()
+    }
+
+    fn open(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(self.directory.join(name))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = fs::read_dir(&self.directory)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.directory.join(from), self.directory.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.directory.join(name))
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file is the store's only door to the file system"
+    )]
+    fn sync_dir(&self) -> io::Result<()> {
+        File::open(&self.directory)?.sync_all()
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let stat = statvfs(&self.directory)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn Guard>> {
+        let file = Disk::open(self, LOCK_NAME)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Box::new(FileLock { _file: file }))
+    }
+}
+
+/// The system drops the lock with the last handle, also when the process dies.
+#[derive(Debug)]
+struct FileLock {
+    _file: File,
+}
+
+impl Guard for FileLock {}
+
+impl DiskFile for File {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        self.write_all_at(data, offset)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Self::sync_data(self)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        Self::set_len(self, len)
+    }
+
+    fn forget_cached(&self) {
+        // Only a hint: where the system does not know it, the read comes from its cache.
+        let _ = fadvise(self, 0, None, Advice::DontNeed);
+    }
+}

@@ -1,0 +1,237 @@
+use std::collections::BTreeMap;
+
+use frond_ledger::{Seq, StreamId};
+use redb::{ReadableTable, WriteTransaction};
+
+use crate::block::{Messages, decode_bodies, decode_heads, decode_summary, encode_blocks};
+use crate::coding::{seal, unseal};
+use crate::delta::StreamDelta;
+use crate::fold::Fingerprint;
+use crate::limits::{BLOCK_BYTES_SMALL, BLOCK_MESSAGES_MAX};
+use crate::ranges::Ranges;
+use crate::tables::{self, Bytes2, ROW_V1, block_key, parse_block_key};
+
+/// Changes blocks of messages inside one transaction.
+pub(crate) struct BlockFold<'t> {
+    heads: Bytes2<'t>,
+    bodies: Bytes2<'t>,
+    dead: Bytes2<'t>,
+    pub(crate) fingerprints: Vec<Fingerprint>,
+}
+
+impl<'t> BlockFold<'t> {
+    pub(crate) fn new(write: &'t WriteTransaction) -> Result<Self, redb::Error> {
+        Ok(Self {
+            heads: write.open_table(tables::HEADS)?,
+            bodies: write.open_table(tables::BODIES)?,
+            dead: write.open_table(tables::DEAD)?,
+            fingerprints: Vec::new(),
+        })
+    }
+
+    /// Takes out what `change` says is gone: whole blocks where it can, marks where it must.
+    pub(crate) fn drop_ranges(
+        &mut self,
+        stream: StreamId,
+        change: &StreamDelta,
+    ) -> Result<(), redb::Error> {
+        let mut gone = change.drops.clone();
+        if change.floor > 0 {
+            gone.add(0, change.floor - 1);
+        }
+        let mut edges: BTreeMap<Seq, Ranges> = BTreeMap::new();
+        for (first, last) in gone.iter() {
+            let touched = self.blocks_touching(stream, first, last)?;
+            let nexts = touched.iter().skip(1).map(Some).chain([None]);
+            for (&block, next) in touched.iter().zip(nexts) {
+                if block >= first && next.is_some() {
+                    self.remove_block(stream, block)?;
+                } else {
+                    edges.entry(block).or_default().add(first, last);
+                }
+            }
+        }
+        for (block, gone) in edges {
+            self.mark_dead(stream, block, &gone)?;
+        }
+        Ok(())
+    }
+
+    /// Appends `puts`, filling up a small last block.
+    pub(crate) fn append(&mut self, stream: StreamId, puts: &Messages) -> Result<(), redb::Error> {
+        let Some((&first_new, _)) = puts.first_key_value() else {
+            return Ok(());
+        };
+        let mut merged = Messages::new();
+        while let Some((block, value)) = self.last_block(stream)? {
+            let key = block_key(stream, block);
+            let small = match decode_summary(&key, block, &value) {
+                Some(summary) if summary.last >= first_new => true,
+                Some(summary) => {
+                    merged.is_empty()
+                        && summary.body_bytes < BLOCK_BYTES_SMALL
+                        && summary.messages < BLOCK_MESSAGES_MAX
+                }
+                None => block >= first_new,
+            };
+            if !small {
+                break;
+            }
+            let mut older = self.living(stream, block)?;
+            self.remove_block(stream, block)?;
+            older.append(&mut merged);
+            merged = older;
+        }
+        if merged.is_empty() {
+            return self.insert(stream, puts);
+        }
+        merged.extend(puts.iter().map(|(&seq, message)| (seq, message.clone())));
+        self.insert(stream, &merged)
+    }
+
+    /// Removes up to `budget` blocks of a stream; how many there were.
+    pub(crate) fn clear(&mut self, stream: StreamId, budget: usize) -> Result<usize, redb::Error> {
+        let (low, high) = (block_key(stream, 0), block_key(stream, Seq::MAX));
+        let mut keys = Vec::new();
+        for row in self.heads.range(&low[..]..=&high[..])?.take(budget) {
+            keys.push(row?.0.value().to_vec());
+        }
+        for key in &keys {
+            self.remove_key(key)?;
+        }
+        if keys.len() < budget {
+            // Blocks whose heads were lost.
+            self.bodies.retain_in(&low[..]..=&high[..], |_, _| false)?;
+            self.dead.retain_in(&low[..]..=&high[..], |_, _| false)?;
+        }
+        Ok(keys.len())
+    }
+
+    /// First sequences of the blocks that may hold any of `first..=last`, ascending.
+    fn blocks_touching(
+        &self,
+        stream: StreamId,
+        first: Seq,
+        last: Seq,
+    ) -> Result<Vec<Seq>, redb::Error> {
+        let low = block_key(stream, 0);
+        let (from, to) = (block_key(stream, first), block_key(stream, last));
+        let before = self.heads.range(&low[..]..=&from[..])?.next_back();
+        let start = match before.transpose()? {
+            Some((key, _)) => key.value().to_vec(),
+            None => from.to_vec(),
+        };
+        let mut blocks = Vec::new();
+        for row in self.heads.range(&start[..]..=&to[..])? {
+            blocks.extend(parse_block_key(row?.0.value()).map(|(_, first)| first));
+        }
+        Ok(blocks)
+    }
+
+    fn mark_dead(
+        &mut self,
+        stream: StreamId,
+        block: Seq,
+        gone: &Ranges,
+    ) -> Result<(), redb::Error> {
+        let key = block_key(stream, block);
+        let heads = self.heads.get(&key[..])?;
+        let heads = heads.and_then(|row| decode_heads(&key, block, row.value()));
+        let seqs: Vec<Seq> = match heads {
+            Some(heads) => heads.heads.iter().map(|head| head.seq).collect(),
+            None => self.living(stream, block)?.into_keys().collect(),
+        };
+        let mut dead = self.dead_of(&key)?;
+        if !seqs
+            .iter()
+            .any(|&seq| gone.contains(seq) && !dead.contains(seq))
+        {
+            return Ok(());
+        }
+        for (first, last) in gone.iter() {
+            // Only what the block holds: the set stays small.
+            let (Some(&low), Some(&high)) = (seqs.first(), seqs.last()) else {
+                break;
+            };
+            dead.add(first.max(low), last.min(high));
+        }
+        let alive = seqs.iter().filter(|&&seq| !dead.contains(seq)).count();
+        if alive > 0 && alive * 2 >= seqs.len() {
+            let row = seal(&key, ROW_V1, |out| dead.encode(out));
+            self.dead.insert(&key[..], &row[..])?;
+            return Ok(());
+        }
+        let mut living = self.living(stream, block)?;
+        living.retain(|&seq, _| !dead.contains(seq));
+        self.remove_block(stream, block)?;
+        self.insert(stream, &living)
+    }
+
+    fn dead_of(&self, key: &[u8]) -> Result<Ranges, redb::Error> {
+        let row = self.dead.get(key)?;
+        let set = row.and_then(|row| Ranges::decode(&mut unseal(key, ROW_V1, row.value())?));
+        Ok(set.unwrap_or_default())
+    }
+
+    /// The readable messages of a block that are not dead.
+    fn living(&self, stream: StreamId, block: Seq) -> Result<Messages, redb::Error> {
+        let key = block_key(stream, block);
+        let dead = self.dead_of(&key)?;
+        let Some(row) = self.bodies.get(&key[..])? else {
+            return Ok(Messages::new());
+        };
+        let (messages, damaged) = decode_bodies(&key, row.value());
+        if damaged {
+            tracing::error!(
+                stream = stream.0,
+                block,
+                "a damaged message is gone for good"
+            );
+        }
+        Ok(messages
+            .into_iter()
+            .filter(|stored| !dead.contains(stored.seq))
+            .map(|stored| (stored.seq, (stored.time, stored.body)))
+            .collect())
+    }
+
+    fn last_block(&self, stream: StreamId) -> Result<Option<(Seq, Vec<u8>)>, redb::Error> {
+        let (low, high) = (block_key(stream, 0), block_key(stream, Seq::MAX));
+        let last = self.heads.range(&low[..]..=&high[..])?.next_back();
+        Ok(last.transpose()?.and_then(|(key, value)| {
+            let (_, first) = parse_block_key(key.value())?;
+            Some((first, value.value().to_vec()))
+        }))
+    }
+
+    fn insert(&mut self, stream: StreamId, messages: &Messages) -> Result<(), redb::Error> {
+        for block in encode_blocks(messages, |first| block_key(stream, first)) {
+            let key = block_key(stream, block.first);
+            self.heads.insert(&key[..], &block.heads[..])?;
+            self.bodies.insert(&key[..], &block.bodies[..])?;
+            for (table, value) in [
+                (tables::HEADS, &block.heads),
+                (tables::BODIES, &block.bodies),
+            ] {
+                self.fingerprints.push(Fingerprint {
+                    table,
+                    key: key.to_vec(),
+                    crc: crc32fast::hash(value),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_block(&mut self, stream: StreamId, block: Seq) -> Result<(), redb::Error> {
+        self.remove_key(&block_key(stream, block))
+    }
+
+    fn remove_key(&mut self, key: &[u8]) -> Result<(), redb::Error> {
+        self.heads.remove(key)?;
+        self.bodies.remove(key)?;
+        self.dead.remove(key)?;
+        self.fingerprints.retain(|print| print.key != key);
+        Ok(())
+    }
+}

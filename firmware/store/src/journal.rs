@@ -1,0 +1,180 @@
+use std::io;
+
+use crate::coding::Cut;
+use crate::disk::{Disk, DiskFile};
+use crate::frame::keyed_crc;
+use crate::limits::{JOURNAL_BYTES_MIN, JOURNAL_PAGE_BYTES};
+
+const NAME: &str = "journal";
+const NEW_NAME: &str = "journal.new";
+const MAGIC: &[u8; 8] = b"FRONDJ\r\n";
+const FORMAT: u32 = 1;
+/// Two copies of the description, each in its own page, stand before the ring.
+const RING_AT: u64 = 2 * JOURNAL_PAGE_BYTES;
+const CRC_AT: usize = 28;
+
+/// The journal's file: a ring of pages, filled with zeros once and then written over.
+///
+/// A place is named by its `lsn`, the bytes since the journal was made; the ring keeps the last
+/// `ring_bytes` of them.
+#[derive(Debug)]
+pub(crate) struct Journal<F> {
+    file: F,
+    ring_bytes: u64,
+    key: u64,
+}
+
+/// How an existing journal looked.
+pub(crate) enum Found<F> {
+    /// Readable; whether one copy of its description had to be repaired.
+    Whole(Journal<F>, bool),
+    /// There is none.
+    Missing,
+    /// There is one, and both copies of its description are unreadable.
+    Damaged,
+    /// Written by a newer version.
+    Newer(u32),
+}
+
+impl<F: DiskFile> Journal<F> {
+    /// Opens the journal of `disk` when there is one.
+    pub(crate) fn find<D: Disk<File = F>>(disk: &D) -> io::Result<Found<F>> {
+        let names = disk.list()?;
+        if names.iter().any(|name| name == NEW_NAME) {
+            disk.remove(NEW_NAME)?;
+        }
+        if !names.iter().any(|name| name == NAME) {
+            return Ok(Found::Missing);
+        }
+        let file = disk.open(NAME)?;
+        let len = file.len()?;
+        let copies = [0, JOURNAL_PAGE_BYTES].map(|at| {
+            let mut page = [0; 32];
+            match file.read_at(&mut page, at) {
+                Ok(()) => decode_description(&page),
+                Err(_) => None,
+            }
+        });
+        let [first, second] = copies;
+        let Some((format, ring_bytes, key)) = first.or(second) else {
+            return Ok(Found::Damaged);
+        };
+        if format > FORMAT {
+            return Ok(Found::Newer(format));
+        }
+        let fits = ring_bytes.is_multiple_of(JOURNAL_PAGE_BYTES)
+            && ring_bytes >= JOURNAL_BYTES_MIN
+            && len >= RING_AT.saturating_add(ring_bytes);
+        if !fits {
+            return Ok(Found::Damaged);
+        }
+        let repaired = first != second;
+        let journal = Self {
+            file,
+            ring_bytes,
+            key,
+        };
+        if repaired {
+            journal.describe()?;
+        }
+        Ok(Found::Whole(journal, repaired))
+    }
+
+    /// Makes a journal of zeros, complete under its name or not there at all.
+    pub(crate) fn create<D: Disk<File = F>>(
+        disk: &D,
+        ring_bytes: u64,
+        key: u64,
+    ) -> io::Result<Self> {
+        let file = disk.open(NEW_NAME)?;
+        let journal = Self {
+            file,
+            ring_bytes,
+            key,
+        };
+        let zeros = [0; 16 * JOURNAL_PAGE_BYTES as usize];
+        let mut at = 0;
+        while at < RING_AT + ring_bytes {
+            let len = zeros.len().min((RING_AT + ring_bytes - at) as usize);
+            journal
+                .file
+                .write_at(zeros.get(..len).unwrap_or_default(), at)?;
+            at += len as u64;
+        }
+        journal.describe()?;
+        disk.rename(NEW_NAME, NAME)?;
+        disk.sync_dir()?;
+        Ok(journal)
+    }
+
+    /// Moves an unreadable journal out of the way, kept for an operator; its new name.
+    pub(crate) fn set_aside<D: Disk<File = F>>(disk: &D, nonce: u64) -> io::Result<String> {
+        let aside = format!("{NAME}.damaged-{nonce:016x}");
+        disk.rename(NAME, &aside)?;
+        disk.sync_dir()?;
+        Ok(aside)
+    }
+
+    pub(crate) fn ring_bytes(&self) -> u64 {
+        self.ring_bytes
+    }
+
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// Writes `data` at `lsn`; in two pieces when it goes round the end of the ring.
+    pub(crate) fn write(&self, lsn: u64, data: &[u8]) -> io::Result<()> {
+        let at = lsn % self.ring_bytes;
+        let before_end = (self.ring_bytes - at) as usize;
+        match data.split_at_checked(before_end) {
+            Some((first, second)) if !second.is_empty() => {
+                self.file.write_at(first, RING_AT + at)?;
+                self.file.write_at(second, RING_AT)
+            }
+            Some(_) | None => self.file.write_at(data, RING_AT + at),
+        }
+    }
+
+    /// Fills `out` from `lsn`, going round the end of the ring.
+    pub(crate) fn read(&self, lsn: u64, out: &mut [u8]) -> io::Result<()> {
+        let at = lsn % self.ring_bytes;
+        let before_end = (self.ring_bytes - at) as usize;
+        match out.split_at_mut_checked(before_end) {
+            Some((first, second)) if !second.is_empty() => {
+                self.file.read_at(first, RING_AT + at)?;
+                self.file.read_at(second, RING_AT)
+            }
+            Some(_) | None => self.file.read_at(out, RING_AT + at),
+        }
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// One copy is on the medium before the other is touched.
+    fn describe(&self) -> io::Result<()> {
+        let mut page = Vec::with_capacity(32);
+        page.extend_from_slice(MAGIC);
+        page.extend_from_slice(&FORMAT.to_le_bytes());
+        page.extend_from_slice(&self.ring_bytes.to_le_bytes());
+        page.extend_from_slice(&self.key.to_le_bytes());
+        let crc = keyed_crc(0, &[&page]);
+        page.extend_from_slice(&crc.to_le_bytes());
+        self.file.write_at(&page, 0)?;
+        self.file.sync_data()?;
+        self.file.write_at(&page, JOURNAL_PAGE_BYTES)?;
+        self.file.sync_data()
+    }
+}
+
+fn decode_description(page: &[u8]) -> Option<(u32, u64, u64)> {
+    let mut cut = Cut(page);
+    let content = cut.bytes(CRC_AT)?;
+    let crc = cut.u32()?;
+    let mut fields = Cut(content);
+    let magic = fields.bytes(MAGIC.len())?;
+    (magic == MAGIC && keyed_crc(0, &[content]) == crc)
+        .then(|| Some((fields.u32()?, fields.u64()?, fields.u64()?)))?
+}

@@ -1,0 +1,25 @@
+//! Bounds of the store; names end in their unit.
+
+/// Alignment of journal frames: acknowledged bytes never share a page with bytes being written.
+pub const JOURNAL_PAGE_BYTES: u64 = 4096;
+
+/// Smallest journal that can be opened.
+pub const JOURNAL_BYTES_MIN: u64 = 64 * 1024;
+
+/// Messages in one block of the block store.
+pub const BLOCK_MESSAGES_MAX: usize = 256;
+
+/// Body bytes at which a block is closed.
+pub const BLOCK_BYTES_MAX: usize = 64 * 1024;
+
+/// A last block below this many body bytes is filled up by the next checkpoint.
+pub const BLOCK_BYTES_SMALL: usize = 8 * 1024;
+
+/// Blocks of removed streams that one checkpoint clears away.
+pub const REMOVED_BLOCKS_PER_CHECKPOINT: usize = 1024;
+
+/// The encode buffer is given back to the system when it grew past this.
+pub const ENCODE_BUFFER_KEPT_BYTES: usize = 64 * 1024;
+
+/// Sequences reported as lost by one hole in the journal.
+pub const LOST_PER_HOLE_MAX: u64 = 1 << 20;

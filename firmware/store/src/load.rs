@@ -1,0 +1,272 @@
+use std::collections::{BTreeMap, HashMap};
+
+use bytes::Bytes;
+use frond_ledger::{ConsumerId, Damage, Head, Seq, StreamId};
+use redb::{ReadTransaction, ReadableTable};
+
+use crate::block::{Heads, decode_bodies, decode_heads};
+use crate::coding::unseal;
+use crate::ranges::Ranges;
+use crate::stream_row::StreamRow;
+use crate::tables::{self, Mark, ROW_V1, parse_block_key, parse_consumer_key};
+
+/// What the block store holds, without bodies.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    /// `None` when the row is damaged in both copies.
+    pub(crate) mark: Option<Mark>,
+    pub(crate) streams: BTreeMap<StreamId, LoadedStream>,
+    pub(crate) values: BTreeMap<Box<str>, Bytes>,
+    pub(crate) damage: Vec<Damage>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LoadedStream {
+    /// `None`: only blocks are there.
+    pub(crate) row: Option<StreamRow>,
+    pub(crate) subjects: Subjects,
+    pub(crate) heads: Vec<Head>,
+    pub(crate) consumers: BTreeMap<ConsumerId, LoadedConsumer>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LoadedConsumer {
+    pub(crate) meta: Option<Bytes>,
+    pub(crate) state: Option<Bytes>,
+    pub(crate) changes: Vec<Bytes>,
+}
+
+/// The subjects of one stream, numbered.
+#[derive(Debug, Default)]
+pub(crate) struct Subjects {
+    pub(crate) names: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl Subjects {
+    pub(crate) fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+}
+
+type Pair<T> = [T; 2];
+/// A key and the payload of its row.
+type Row = (Vec<u8>, Vec<u8>);
+
+impl Loaded {
+    pub(crate) fn read(read: &ReadTransaction) -> Result<Self, redb::Error> {
+        let mut loaded = Self::default();
+        let marks = [
+            read.open_table(tables::MARK)?,
+            read.open_table(tables::MARK_COPY)?,
+        ];
+        let empty = marks[0].first()?.is_none() && marks[1].first()?.is_none();
+        loaded.mark = match Mark::read(&marks[0], &marks[1])? {
+            None if empty => Some(Mark::default()),
+            found => found,
+        };
+        loaded.read_streams(read)?;
+        loaded.read_consumers(read)?;
+        loaded.read_values(read)?;
+        loaded.read_blocks(read)?;
+        Ok(loaded)
+    }
+
+    fn read_streams(&mut self, read: &ReadTransaction) -> Result<(), redb::Error> {
+        let pair = [
+            read.open_table(tables::STREAMS)?,
+            read.open_table(tables::STREAMS_COPY)?,
+        ];
+        for (key, payload) in self.rows_twice(&pair, "stream")? {
+            let row = StreamRow::decode(&payload);
+            if let (Some(id), Some(row)) = (key.first_chunk::<4>(), row) {
+                let stream = StreamId(u32::from_be_bytes(*id));
+                self.streams.entry(stream).or_default().row = Some(row);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_consumers(&mut self, read: &ReadTransaction) -> Result<(), redb::Error> {
+        let pair = [
+            read.open_table(tables::CONSUMERS)?,
+            read.open_table(tables::CONSUMERS_COPY)?,
+        ];
+        for (key, payload) in self.rows_twice(&pair, "consumer")? {
+            if let Some(consumer) = self.consumer(&key) {
+                consumer.meta = Some(Bytes::from(payload));
+            }
+        }
+        for row in read.open_table(tables::STATES)?.iter()? {
+            let (key, value) = row?;
+            let (key, value) = (key.value(), value.value());
+            match unseal(key, ROW_V1, value).and_then(|mut cut| cut.counted()) {
+                Some(state) => {
+                    let state = Bytes::copy_from_slice(state);
+                    if let Some(consumer) = self.consumer(key) {
+                        consumer.state = Some(state);
+                    }
+                }
+                None => self.damaged(key, "a consumer's progress"),
+            }
+        }
+        for row in read.open_table(tables::CHANGES)?.iter()? {
+            let (key, value) = row?;
+            let (key, value) = (key.value(), value.value());
+            match unseal(key, ROW_V1, value) {
+                Some(change) => {
+                    let change = Bytes::copy_from_slice(change.0);
+                    if let Some(consumer) = self.consumer(key) {
+                        consumer.changes.push(change);
+                    }
+                }
+                None => self.damaged(key, "a change of a consumer's progress"),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_values(&mut self, read: &ReadTransaction) -> Result<(), redb::Error> {
+        let pair = [
+            read.open_table(tables::VALUES)?,
+            read.open_table(tables::VALUES_COPY)?,
+        ];
+        for (key, payload) in self.rows_twice(&pair, "value")? {
+            if let Ok(name) = core::str::from_utf8(&key) {
+                self.values.insert(name.into(), Bytes::from(payload));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every key of either copy with the payload of one that is whole.
+    fn rows_twice(
+        &mut self,
+        pair: &Pair<impl ReadableTable<&'static [u8], &'static [u8]>>,
+        what: &str,
+    ) -> Result<Vec<Row>, redb::Error> {
+        let mut keys = std::collections::BTreeSet::new();
+        for table in pair {
+            for row in table.iter()? {
+                keys.insert(row?.0.value().to_vec());
+            }
+        }
+        let mut rows = Vec::new();
+        for key in keys {
+            match tables::read_twice(&pair[0], &pair[1], &key)? {
+                (Some(payload), damaged) => {
+                    if damaged {
+                        self.damaged(&key, &format!("one copy of a {what} description"));
+                    }
+                    rows.push((key, payload));
+                }
+                (None, _) => self.damaged(&key, &format!("both copies of a {what} description")),
+            }
+        }
+        Ok(rows)
+    }
+
+    fn read_blocks(&mut self, read: &ReadTransaction) -> Result<(), redb::Error> {
+        let removed = read.open_table(tables::REMOVED)?;
+        let heads = read.open_table(tables::HEADS)?;
+        let bodies = read.open_table(tables::BODIES)?;
+        let dead = read.open_table(tables::DEAD)?;
+        for row in heads.iter()? {
+            let (key, value) = row?;
+            let key = key.value();
+            let Some((stream, first)) = parse_block_key(key) else {
+                self.damaged(key, "the name of a block");
+                continue;
+            };
+            if removed.get(&tables::stream_key(stream)[..])?.is_some() {
+                continue;
+            }
+            let dead = dead.get(key)?;
+            let dead = dead.map(|row| {
+                let mut cut = unseal(key, ROW_V1, row.value())?;
+                Ranges::decode(&mut cut)
+            });
+            if dead == Some(None) {
+                self.damaged(key, "which messages of a block are deleted");
+            }
+            let dead = dead.flatten().unwrap_or_default();
+            let block = match decode_heads(key, first, value.value()) {
+                Some(block) => block,
+                None => {
+                    self.damaged(key, "the index of a block");
+                    let row = bodies.get(key)?;
+                    rebuild(key, row.as_ref().map(|row| row.value()).unwrap_or_default())
+                }
+            };
+            self.streams.entry(stream).or_default().add(block, &dead);
+        }
+        Ok(())
+    }
+
+    fn consumer(&mut self, key: &[u8]) -> Option<&mut LoadedConsumer> {
+        let (stream, consumer, _) = parse_consumer_key(key)?;
+        let stream = self.streams.entry(stream).or_default();
+        Some(stream.consumers.entry(consumer).or_default())
+    }
+
+    fn damaged(&mut self, key: &[u8], what: &str) {
+        let stream = key.first_chunk::<4>().map(|id| u32::from_be_bytes(*id));
+        self.damage.push(Damage {
+            stream: stream.map(StreamId),
+            text: format!("{what} is damaged in the block store"),
+        });
+    }
+}
+
+impl LoadedStream {
+    fn add(&mut self, block: Heads, dead: &Ranges) {
+        let numbers: Vec<u32> = block
+            .subjects
+            .iter()
+            .map(|subject| self.subjects.number(subject))
+            .collect();
+        let living = block
+            .heads
+            .into_iter()
+            .filter(|head| !dead.contains(head.seq));
+        self.heads.extend(living.filter_map(|mut head| {
+            head.subject = *numbers.get(head.subject as usize)?;
+            Some(head)
+        }));
+    }
+
+    /// Highest sequence known.
+    pub(crate) fn last(&self) -> Seq {
+        let row = self.row.as_ref().map_or(0, |row| row.last);
+        row.max(self.heads.last().map_or(0, |head| head.seq))
+    }
+}
+
+/// The index of a block from its bodies.
+fn rebuild(key: &[u8], bodies: &[u8]) -> Heads {
+    let mut heads = Heads::default();
+    let mut subjects = Subjects::default();
+    for stored in decode_bodies(key, bodies).0 {
+        heads.heads.push(head_of(&stored, &mut subjects));
+    }
+    heads.subjects = subjects.names;
+    heads
+}
+
+/// What opening would have read of a message.
+pub(crate) fn head_of(stored: &frond_ledger::Stored, subjects: &mut Subjects) -> Head {
+    Head {
+        seq: stored.seq,
+        time: stored.time,
+        subject: subjects.number(stored.body.subject()),
+        header_len: stored.body.header_len(),
+        payload_len: stored.body.payload().len() as u32,
+        dedupe_id: stored.body.dedupe_id().map(Box::from),
+    }
+}

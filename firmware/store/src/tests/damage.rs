@@ -1,0 +1,198 @@
+use super::scratch::{S, Scratch, body, fetch, put, seqs, stream, write};
+use crate::{FileDisk, Store, StoreError};
+use frond_ledger::Recovered;
+
+/// The journal's ring starts behind two description pages.
+const RING_AT: usize = 8192;
+
+/// A stream and one frame for each of `1..=last`, not checkpointed.
+fn journal_only(scratch: &mut Scratch, last: u64) {
+    let (mut store, _) = scratch.open();
+    write(&mut store, vec![stream()]).unwrap();
+    for seq in 1..=last {
+        write(&mut store, vec![put(seq, "x")]).unwrap();
+    }
+}
+
+fn flip(scratch: &Scratch, file: &str, at: usize) {
+    scratch.spoil(file, |bytes| bytes[at] ^= 4);
+}
+
+fn texts(recovered: &Recovered) -> String {
+    let texts = recovered.damage.iter().map(|damage| damage.text.as_str());
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_torn_last_frame_costs_only_itself_and_its_place_is_used_again() {
+    for at in [0, 30, 50] {
+        let mut scratch = Scratch::new();
+        journal_only(&mut scratch, 5);
+        flip(&scratch, "journal", RING_AT + 5 * 4096 + at);
+        let (mut store, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), [1, 2, 3, 4]);
+        assert_eq!(recovered.damage, []);
+        write(&mut store, vec![put(5, "again")]).unwrap();
+        drop(store);
+        let (store, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), [1, 2, 3, 4, 5]);
+        assert_eq!(fetch(&store, &[5]).messages[0].body, body("again"));
+    }
+}
+
+#[test]
+fn a_bad_frame_in_the_middle_is_told_and_the_later_ones_are_kept() {
+    for at in [0, 30, 50] {
+        let mut scratch = Scratch::new();
+        journal_only(&mut scratch, 9);
+        flip(&scratch, "journal", RING_AT + 3 * 4096 + at);
+        flip(&scratch, "journal", RING_AT + 4 * 4096 + at);
+        let (mut store, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), [1, 2, 5, 6, 7, 8, 9]);
+        assert_eq!(recovered.streams[0].lost, [3, 4]);
+        assert!(texts(&recovered).contains("journal bytes"), "{recovered:?}");
+        write(&mut store, vec![put(10, "x")]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+        drop(store);
+        let (_, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), [1, 2, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(recovered.damage, []);
+    }
+}
+
+#[test]
+fn a_bad_batch_of_a_group_costs_that_batch() {
+    use frond_ledger::{Batch, Need, Ticket, commit};
+    let mut scratch = Scratch::new();
+    let (mut store, _) = scratch.open();
+    write(&mut store, vec![stream()]).unwrap();
+    let batches: Vec<Batch> = (1..=4)
+        .map(|seq| Batch {
+            ticket: Ticket(seq),
+            need: Need::Sync,
+            records: vec![put(seq, &"x".repeat(500))],
+        })
+        .collect();
+    commit(&mut store.writer, &batches).unwrap();
+    write(&mut store, vec![put(5, "x")]).unwrap();
+    drop(store);
+    flip(&scratch, "journal", RING_AT + 4096 + 36 + 1500);
+    let (_, recovered) = scratch.open();
+    assert_eq!(seqs(&recovered), [1, 3, 4, 5]);
+    assert_eq!(recovered.streams[0].lost, [2]);
+}
+
+#[test]
+fn recycled_pages_are_never_read_as_new_ones() {
+    let mut scratch = Scratch::new();
+    let (mut store, _) = scratch.open();
+    write(&mut store, vec![stream()]).unwrap();
+    for seq in 1..=150 {
+        if write(&mut store, vec![put(seq, "x")]).is_err() {
+            store.checkpointer.checkpoint().unwrap();
+            write(&mut store, vec![put(seq, "x")]).unwrap();
+        }
+    }
+    store.checkpointer.checkpoint().unwrap();
+    drop(store);
+    // The ring is full of valid frames of earlier rounds.
+    let (store, recovered) = scratch.open();
+    assert_eq!(store.reader.counts().unfolded_bytes, 0);
+    assert_eq!(seqs(&recovered), (1..=150).collect::<Vec<_>>());
+    assert_eq!(recovered.damage, []);
+}
+
+#[test]
+fn either_copy_of_the_journals_description_is_enough() {
+    for page in [0, 4096] {
+        let mut scratch = Scratch::new();
+        journal_only(&mut scratch, 3);
+        flip(&scratch, "journal", page + 17);
+        let (store, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), [1, 2, 3]);
+        assert!(texts(&recovered).contains("one copy"));
+        drop(store);
+        let (_, recovered) = scratch.open();
+        assert_eq!(recovered.damage, []);
+    }
+}
+
+#[test]
+fn an_unreadable_journal_is_moved_aside_and_the_blocks_are_kept() {
+    let mut scratch = Scratch::new();
+    let (mut store, _) = scratch.open();
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    write(&mut store, vec![put(2, "x")]).unwrap();
+    drop(store);
+    scratch.spoil("journal", |bytes| bytes[..RING_AT].fill(7));
+    let (mut store, recovered) = scratch.open();
+    assert_eq!(seqs(&recovered), [1]);
+    assert!(texts(&recovered).contains("moved to journal.damaged-"));
+    write(&mut store, vec![put(3, "x")]).unwrap();
+    drop(store);
+    let (_, recovered) = scratch.open();
+    assert_eq!(seqs(&recovered), [1, 3]);
+}
+
+#[test]
+fn an_unreadable_block_store_is_moved_aside_and_the_tail_is_kept() {
+    let mut scratch = Scratch::new();
+    let (mut store, _) = scratch.open();
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    write(&mut store, vec![stream(), put(2, "x")]).unwrap();
+    drop(store);
+    scratch.spoil("blocks.redb", |bytes| bytes[..64].fill(7));
+    let (_, recovered) = scratch.open();
+    // Folded frames whose pages were not used again come back as well.
+    assert_eq!(seqs(&recovered), [1, 2]);
+    assert!(texts(&recovered).contains("moved to blocks.redb.damaged-"));
+}
+
+#[test]
+fn a_newer_journal_is_refused() {
+    let mut scratch = Scratch::new();
+    journal_only(&mut scratch, 1);
+    scratch.spoil("journal", |bytes| {
+        for page in [0, 4096] {
+            bytes[page + 8] = 2;
+            let crc = crate::frame::keyed_crc(0, &[&bytes[page..page + 28]]);
+            bytes[page + 28..page + 32].copy_from_slice(&crc.to_le_bytes());
+        }
+    });
+    let options = scratch.options();
+    let opened = Store::open(FileDisk::open(scratch.path("")).unwrap(), &options);
+    assert!(matches!(opened, Err(StoreError::Newer { found: 2, .. })));
+}
+
+/// Flips a bit in every place where `needle` stands in the block store.
+fn spoil_blocks(scratch: &Scratch, needle: &[u8]) -> usize {
+    let mut hits = 0;
+    scratch.spoil("blocks.redb", |bytes| {
+        for at in 0..bytes.len() - needle.len() {
+            if &bytes[at..at + needle.len()] == needle {
+                bytes[at] ^= 4;
+                hits += 1;
+            }
+        }
+    });
+    hits
+}
+
+#[test]
+fn a_bad_body_costs_that_message_only() {
+    let mut scratch = Scratch::new();
+    let (mut store, _) = scratch.open();
+    let records = vec![stream(), put(1, "aaa"), put(2, "needle"), put(3, "ccc")];
+    write(&mut store, records).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    drop(store);
+    assert!(spoil_blocks(&scratch, b"needleneedle") > 0);
+    let (store, recovered) = scratch.open();
+    assert_eq!(seqs(&recovered), [1, 2, 3]);
+    let fetched = fetch(&store, &[1, 2, 3]);
+    assert_eq!(fetched.missing, [2]);
+    assert_eq!(fetched.messages.len(), 2);
+    assert_eq!(recovered.streams[0].stream, S);
+}

@@ -1,0 +1,239 @@
+use std::sync::Arc;
+
+use frond_ledger::{Batch, DiskFault, Engine, Record};
+
+use crate::counters::Counters;
+use crate::disk::DiskFile;
+use crate::error::fault_of;
+use crate::frame::{BATCH_HEADER_BYTES, FRAME_HEADER_BYTES, FrameHeader, frame_span};
+use crate::journal::Journal;
+use crate::limits::{ENCODE_BUFFER_KEPT_BYTES, JOURNAL_PAGE_BYTES};
+use crate::record_code::encode_records;
+use crate::shared::Shared;
+use core::time::Duration;
+
+/// Appends to the journal: the [`Engine`] for [`frond_ledger::commit`].
+///
+/// After a failed write or sync it is spent: every later call fails with the same fault, because
+/// what the medium holds is unknown until the next start.
+#[derive(Debug)]
+pub struct Writer<F: DiskFile> {
+    journal: Journal<F>,
+    shared: Arc<Shared>,
+    epoch: u64,
+    room_wait: Duration,
+    /// Where the next frame goes.
+    head: u64,
+    /// The frame being built: room for its header, then batches.
+    frame: Vec<u8>,
+    /// Where in `frame` each batch starts.
+    starts: Vec<usize>,
+    taken: Vec<Vec<Record>>,
+    fault: Option<DiskFault>,
+}
+
+impl<F: DiskFile> Writer<F> {
+    pub(crate) fn new(
+        journal: Journal<F>,
+        shared: Arc<Shared>,
+        head: u64,
+        epoch: u64,
+        room_wait: Duration,
+    ) -> Self {
+        Self {
+            journal,
+            shared,
+            epoch,
+            room_wait,
+            head,
+            frame: Vec::new(),
+            starts: Vec::new(),
+            taken: Vec::new(),
+            fault: None,
+        }
+    }
+
+    /// Encoded bytes that one batch may take; a little more than the bodies in it.
+    #[must_use]
+    pub fn batch_bytes_max(&self) -> u64 {
+        self.journal.ring_bytes() - JOURNAL_PAGE_BYTES
+    }
+
+    /// Why nothing can be written any more, when that is so.
+    #[must_use]
+    pub fn fault(&self) -> Option<&DiskFault> {
+        self.fault.as_ref()
+    }
+
+    fn take(&mut self, batch: &Batch) -> Result<(), DiskFault> {
+        let start = self.begin_batch();
+        encode_records(&mut self.frame, &batch.records);
+        let added = self.frame.len() - start;
+        if frame_span((added + BATCH_HEADER_BYTES) as u64) > self.batch_bytes_max() {
+            return Err(DiskFault::Failed(format!(
+                "a batch of {added} bytes is larger than the journal takes ({} bytes)",
+                self.batch_bytes_max()
+            )));
+        }
+        if self.span() > self.group_bytes_max() && self.starts.len() > 1 {
+            let split = start - BATCH_HEADER_BYTES;
+            let last = self.frame.split_off(split);
+            self.starts.pop();
+            self.flush()?;
+            let start = self.begin_batch();
+            self.frame
+                .extend_from_slice(last.get(BATCH_HEADER_BYTES..).unwrap_or_default());
+            debug_assert_eq!(self.frame.len() - start, added, "the batch moved whole");
+        }
+        self.taken.push(batch.records.clone());
+        self.await_room()
+    }
+
+    /// Room for the headers of the frame and of one batch; where its content starts.
+    fn begin_batch(&mut self) -> usize {
+        if self.frame.is_empty() {
+            self.frame.resize(FRAME_HEADER_BYTES, 0);
+        }
+        self.starts.push(self.frame.len());
+        self.frame.resize(self.frame.len() + BATCH_HEADER_BYTES, 0);
+        self.frame.len()
+    }
+
+    fn span(&self) -> u64 {
+        (self.frame.len() as u64).next_multiple_of(JOURNAL_PAGE_BYTES)
+    }
+
+    /// A group of batches past this is written as a frame of its own, so that one commit of
+    /// many batches never needs the whole ring at once.
+    fn group_bytes_max(&self) -> u64 {
+        self.journal.ring_bytes() / 4
+    }
+
+    /// Waits for the checkpointer until the frame fits without touching unfolded bytes.
+    fn await_room(&self) -> Result<(), DiskFault> {
+        let end = self.head + self.span();
+        let fits = |folded: u64| end - folded <= self.journal.ring_bytes();
+        let tail = self.shared.wait(self.room_wait, |tail| {
+            fits(tail.folded) || tail.fault.is_some()
+        });
+        if fits(tail.folded) {
+            return Ok(());
+        }
+        Err(tail.fault.clone().unwrap_or(DiskFault::Full))
+    }
+
+    /// Writes the frame, syncs, and lets readers see it.
+    fn flush(&mut self) -> Result<(), DiskFault> {
+        if self.starts.is_empty() {
+            return Ok(());
+        }
+        self.seal();
+        let written = self
+            .journal
+            .write(self.head, &self.frame)
+            .and_then(|()| self.journal.sync());
+        if let Err(error) = written {
+            let fault = match fault_of(&error) {
+                DiskFault::ReadOnly => DiskFault::ReadOnly,
+                DiskFault::Full | DiskFault::Failed(_) => DiskFault::Failed(error.to_string()),
+            };
+            tracing::error!(%error, "journal write failed: nothing more is accepted until restart");
+            self.fault = Some(fault.clone());
+            return Err(fault);
+        }
+        self.publish();
+        Ok(())
+    }
+
+    /// Fills in the headers and pads to whole pages.
+    fn seal(&mut self) {
+        let header = FrameHeader {
+            epoch: self.epoch,
+            lsn: self.head,
+            len: (self.frame.len() - FRAME_HEADER_BYTES) as u32,
+            batches: self.starts.len() as u32,
+        };
+        let key = self.journal.key();
+        let ends = self.starts.iter().skip(1).copied();
+        let ends = ends.chain([self.frame.len()]);
+        for ((index, &start), end) in (0u32..).zip(&self.starts).zip(ends) {
+            let Some((head, content)) = self
+                .frame
+                .get_mut(start..end)
+                .and_then(|batch| batch.split_at_mut_checked(BATCH_HEADER_BYTES))
+            else {
+                continue;
+            };
+            let crc = header.batch_crc(key, index, content);
+            let (len_part, crc_part) = head.split_at_mut(BATCH_HEADER_BYTES / 2);
+            len_part.copy_from_slice(&(content.len() as u32).to_le_bytes());
+            crc_part.copy_from_slice(&crc.to_le_bytes());
+        }
+        if let Some(place) = self.frame.get_mut(..FRAME_HEADER_BYTES) {
+            place.copy_from_slice(&header.encode(key));
+        }
+        self.frame.resize(self.span() as usize, 0);
+    }
+
+    fn publish(&mut self) {
+        self.head += self.frame.len() as u64;
+        let counters = &self.shared.counters;
+        Counters::add(&counters.frames, 1);
+        Counters::add(&counters.syncs, 1);
+        Counters::add(&counters.journal_bytes, self.frame.len() as u64);
+        let records = core::mem::take(&mut self.taken);
+        for record in records.iter().flatten() {
+            if let Record::Put { body, .. } = record {
+                Counters::add(&counters.messages, 1);
+                Counters::add(&counters.message_bytes, body.bytes().len() as u64);
+            }
+        }
+        self.shared.update(|tail| {
+            for record in records.iter().flatten() {
+                tail.active.apply(record);
+            }
+            tail.active.end_lsn = self.head;
+            tail.head = self.head;
+        });
+        self.forget();
+    }
+
+    /// Drops what was taken and not written.
+    fn forget(&mut self) {
+        self.frame.clear();
+        self.starts.clear();
+        self.taken.clear();
+        if self.frame.capacity() > ENCODE_BUFFER_KEPT_BYTES {
+            self.frame = Vec::new();
+        }
+    }
+}
+
+impl<F: DiskFile> Engine for Writer<F> {
+    type Error = DiskFault;
+
+    /// Waits for room in the journal. On an error nothing taken since the last sync is kept, so
+    /// that a refused [`frond_ledger::commit`] leaves nothing for the next one to write.
+    fn write(&mut self, batch: &Batch) -> Result<(), DiskFault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        if batch.records.is_empty() {
+            return Ok(());
+        }
+        self.take(batch).inspect_err(|_| self.forget())
+    }
+
+    fn sync(&mut self) -> Result<(), DiskFault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        self.flush().inspect_err(|_| self.forget())
+    }
+}
+
+impl<F: DiskFile> Drop for Writer<F> {
+    fn drop(&mut self) {
+        self.shared.update(|tail| tail.closed = true);
+    }
+}
