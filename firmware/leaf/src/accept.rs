@@ -1,0 +1,329 @@
+mod link;
+
+use frond_account::{AccountId, Credentials, Permissions, SubjectRules};
+use frond_broker::{Level, LinkPeer, Upcalls};
+use frond_clock::{Instant, Now};
+use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
+
+use crate::gate::{Gate, Role};
+use crate::listener::Listener;
+use crate::pulse::Pulse;
+use crate::replies::Replies;
+use crate::session::{Handled, Session, Terms, deny_jetstream};
+use crate::solicit::loop_text;
+
+/// One leaf that dialed us; as old as its connection.
+#[derive(Debug)]
+pub struct Accept {
+    listener: Listener,
+    /// Shown to the peer as `client_id`; not 0, which would mean a wrong port.
+    client_id: u64,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Accepted, not greeted.
+    New,
+    /// Greeted; the leaf owes its `CONNECT`.
+    AwaitingConnect { until: Instant, nonce: String },
+    /// Its credentials are looked at.
+    Authenticating {
+        until: Instant,
+        connect: Box<LeafConnect>,
+    },
+    /// Interest and messages flow.
+    Up(Box<Session>),
+    /// Nothing more is said.
+    Closed,
+}
+
+impl Accept {
+    /// The accepting end of a connection that is the `client_id`th of this server (from 1).
+    #[must_use]
+    pub const fn new(listener: Listener, client_id: u64) -> Self {
+        Self {
+            listener,
+            client_id,
+            state: State::New,
+        }
+    }
+
+    fn on_connect(&mut self, json: &[u8], until: Instant, nonce: &str, up: &mut dyn Upcalls) {
+        let Ok(connect) = LeafConnect::parse(json) else {
+            return self.refuse(None, PROTOCOL_VIOLATION, up);
+        };
+        if !connect.lang.is_empty() {
+            let text = "attempted to connect to leaf node port";
+            return self.refuse(Some(text), "Incorrect Port", up);
+        }
+        if !connect.gateway.is_empty() {
+            let text = format!(
+                "Rejecting connection from gateway {:?} on the leafnode port",
+                connect.gateway
+            );
+            return self.refuse(Some(&text), "Wrong Gateway", up);
+        }
+        let credentials = credentials(&connect);
+        self.state = State::Authenticating {
+            until,
+            connect: Box::new(connect),
+        };
+        up.authenticate(credentials, nonce);
+    }
+
+    fn admit(
+        &mut self,
+        now: Now,
+        connect: &LeafConnect,
+        account: AccountId,
+        permissions: Option<&Permissions>,
+        up: &mut dyn Upcalls,
+    ) {
+        if let Some((text, cause)) = name_fault(connect, &up.server().cluster) {
+            return self.refuse(Some(text), cause, up);
+        }
+        let answer = self.answer(up, account, permissions);
+        if !self.listener.takes_version(&connect.version) {
+            encode::info(up.out(), &answer);
+            let text = format!(
+                "connection rejected since minimum version required is {:?}",
+                self.listener.min_version.as_deref().unwrap_or_default()
+            );
+            return self.refuse(Some(&text), "Minimum Version Required", up);
+        }
+        let peer = LinkPeer {
+            name: connect.name.clone(),
+            server_id: connect.server_id.clone(),
+            cluster: connect.cluster.clone(),
+            remote_account: connect.remote_account.clone(),
+            is_hub: connect.is_hub,
+        };
+        replace_duplicate(account, &peer, up);
+        let terms = self.terms(now, connect, account, permissions, peer, up);
+        let mut session = Box::new(Session::bind(terms, up));
+        encode::info(up.out(), &answer);
+        session.send_snapshot(up);
+        up.log(
+            Level::Info,
+            format!(
+                "leafnode: {:?} attached to account {:?}",
+                connect.name,
+                session.account_name()
+            ),
+        );
+        self.state = State::Up(session);
+    }
+
+    fn terms(
+        &self,
+        now: Now,
+        connect: &LeafConnect,
+        account: AccountId,
+        permissions: Option<&Permissions>,
+        peer: LinkPeer,
+        up: &mut dyn Upcalls,
+    ) -> Terms {
+        let role = if connect.is_hub {
+            Role::Spoke
+        } else {
+            Role::Hub
+        };
+        let mut gate = Gate::open(role);
+        if let Some(permissions) = permissions {
+            gate.limit_peer(permissions);
+        }
+        gate.deny_sending(connect.deny_pub.iter().map(String::as_str));
+        deny_jetstream(
+            &mut gate,
+            up.server(),
+            &connect.domain,
+            up.is_system(account),
+        );
+        let rule = permissions.and_then(|permissions| permissions.allow_responses);
+        Terms {
+            account,
+            peer,
+            gate,
+            headers: connect.headers,
+            isolated: self.listener.isolate || connect.isolate,
+            peer_payload_max: None,
+            replies: rule.map(Replies::new),
+            pulse: Pulse::new(
+                now.mono,
+                self.listener.ping_interval,
+                self.listener.pings_outstanding_max,
+            ),
+        }
+    }
+
+    fn greeting(&self, up: &mut dyn Upcalls) -> ServerInfo {
+        let own = up.server();
+        ServerInfo {
+            server_id: own.id.clone(),
+            server_name: own.name.clone(),
+            version: own.version.clone(),
+            proto: 3,
+            host: self.listener.host.clone(),
+            port: i64::from(self.listener.port),
+            headers: true,
+            auth_required: true,
+            max_payload: own.max_payload_bytes,
+            jetstream: own.jetstream,
+            ip: self.listener.advertise.clone(),
+            client_id: self.client_id,
+            cluster: own.cluster.clone(),
+            domain: own.domain.clone().unwrap_or_default(),
+            api_lvl: 5,
+            info_on_connect: true,
+            leafnode_urls: self.listener.leafnode_urls.clone(),
+            ..ServerInfo::default()
+        }
+    }
+
+    fn answer(
+        &self,
+        up: &mut dyn Upcalls,
+        account: AccountId,
+        permissions: Option<&Permissions>,
+    ) -> ServerInfo {
+        let told = |rules: &SubjectRules| {
+            let strings = |list: &[Box<str>]| list.iter().map(|s| String::from(&**s)).collect();
+            SubjectPermission {
+                allow: strings(&rules.allow),
+                deny: strings(&rules.deny),
+            }
+        };
+        ServerInfo {
+            connect_info: true,
+            remote_account: up.account_name(account),
+            acc_is_sys: up.is_system(account),
+            import: permissions.map(|permissions| told(&permissions.subscribe)),
+            export: permissions.map(|permissions| told(&permissions.publish)),
+            ..self.greeting(up)
+        }
+    }
+
+    /// Says what is wrong, if there are words for it, and closes.
+    fn refuse(&mut self, text: Option<&str>, cause: &str, up: &mut dyn Upcalls) {
+        if let Some(text) = text {
+            encode::err(up.out(), text);
+        }
+        let who = match &self.state {
+            State::Up(session) => format!("{:?}", session.peer().name),
+            State::Authenticating { connect, .. } => format!("{:?}", connect.name),
+            State::New | State::AwaitingConnect { .. } | State::Closed => "a peer".to_owned(),
+        };
+        let words = text.unwrap_or(cause);
+        up.log(Level::Warn, format!("leafnode: closing {who}: {words}"));
+        self.state = State::Closed;
+        up.close(cause);
+    }
+
+    fn on_session_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
+        let State::Up(session) = &mut self.state else {
+            return;
+        };
+        match session.on_op(now, op, up) {
+            Handled::Fine => {}
+            Handled::NotMine => self.on_other(op, up),
+            Handled::Protocol => self.refuse(Some(UNKNOWN), PROTOCOL_VIOLATION, up),
+            Handled::Loop => {
+                let text = loop_text(session.account_name());
+                self.refuse(Some(&text), PROTOCOL_VIOLATION, up);
+            }
+            Handled::Offence(text) => self.refuse(Some(&text), PROTOCOL_VIOLATION, up),
+            Handled::TooMuch(text) => {
+                self.refuse(Some(text), "Maximum Subscriptions Exceeded", up);
+            }
+        }
+    }
+
+    /// A leaf's `INFO` changes nothing; after its `-ERR` it is the leaf that closes.
+    fn on_other(&mut self, op: &Op<'_>, up: &mut dyn Upcalls) {
+        match op {
+            Op::Err(text) => {
+                let text: String = text
+                    .chars()
+                    .take(crate::limits::ERR_TEXT_BYTES_MAX)
+                    .collect();
+                up.log(Level::Warn, format!("leafnode: a leaf says: {text}"));
+            }
+            Op::Connect(_) => self.refuse(Some(UNKNOWN), PROTOCOL_VIOLATION, up),
+            Op::Info(_)
+            | Op::Ping
+            | Op::Pong
+            | Op::Ok
+            | Op::Publish(_)
+            | Op::Subscribe { .. }
+            | Op::Unsubscribe { .. }
+            | Op::LeafSubscribe { .. }
+            | Op::LeafUnsubscribe { .. }
+            | Op::LeafMessage { .. } => {}
+        }
+    }
+}
+
+/// Why a leaf can't be attached under the cluster name it gives.
+fn name_fault(connect: &LeafConnect, own: &str) -> Option<(&'static str, &'static str)> {
+    if connect.cluster.contains(' ') {
+        Some(("cluster name cannot contain spaces", PROTOCOL_VIOLATION))
+    } else if connect.cluster == "_" {
+        Some(("cluster name is reserved", PROTOCOL_VIOLATION))
+    } else if !own.is_empty() && connect.cluster == own {
+        Some((
+            "remote leafnode has same cluster name",
+            "Cluster Names Identical",
+        ))
+    } else {
+        None
+    }
+}
+
+/// The same server is back before its old connection was found dead: the old one goes.
+/// spec: nats-server v2.15.1 `addLeafNodeConnection` in server/leafnode.go
+fn replace_duplicate(account: AccountId, peer: &LinkPeer, up: &mut dyn Upcalls) {
+    let own = up.link();
+    let old = up.peers().into_iter().find(|(link, bound, other)| {
+        *link != own
+            && *bound == account
+            && !peer.name.is_empty()
+            && !peer.remote_account.is_empty()
+            && other.name == peer.name
+            && other.cluster == peer.cluster
+            && other.remote_account == peer.remote_account
+            && !other.is_hub
+    });
+    if let Some((old, ..)) = old {
+        up.log(
+            Level::Warn,
+            format!(
+                "leafnode: replacing the older connection of {:?}",
+                peer.name
+            ),
+        );
+        up.evict(old, DUPLICATE, DUPLICATE);
+    }
+}
+
+fn credentials(connect: &LeafConnect) -> Credentials {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Credentials {
+        user: some(&connect.user),
+        pass: some(&connect.pass),
+        auth_token: some(&connect.auth_token),
+        nkey: some(&connect.nkey),
+        jwt: some(&connect.jwt),
+        sig: some(&connect.sig),
+    }
+}
+
+const DUPLICATE: &str = "Duplicate Remote LeafNode Connection";
+const NONCE_CHARS: usize = 15;
+const PROTOCOL_VIOLATION: &str = "Protocol Violation";
+const STALE: &str = "Stale Connection";
+const UNAUTHORIZED: &str = "Authorization Violation";
+const UNKNOWN: &str = "Unknown Protocol Operation";
+
+#[cfg(test)]
+mod tests;

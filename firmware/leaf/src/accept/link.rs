@@ -1,0 +1,154 @@
+use frond_broker::{InterestChange, Level, Link, LinkStatus, LinkVerdict, Sent, Upcalls, Via};
+use frond_clock::{Instant, Now};
+use frond_wire::{Message, Op, ServerInfo, encode};
+
+use super::{Accept, NONCE_CHARS, PROTOCOL_VIOLATION, STALE, State, UNAUTHORIZED};
+use crate::gate::Role;
+
+impl Link for Accept {
+    fn opened(&mut self, now: Now, up: &mut dyn Upcalls) {
+        let nonce = up.random().base62(NONCE_CHARS);
+        let info = ServerInfo {
+            nonce: nonce.clone(),
+            compression: "off".into(),
+            ..self.greeting(up)
+        };
+        encode::info(up.out(), &info);
+        self.state = State::AwaitingConnect {
+            until: now.mono + self.listener.auth_timeout,
+            nonce,
+        };
+    }
+
+    fn heard(&mut self, _now: Now) {
+        if let State::Up(session) = &mut self.state {
+            session.heard();
+        }
+    }
+
+    fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
+        match (&self.state, op) {
+            (State::Up(_), op) => self.on_session_op(now, op, up),
+            (State::AwaitingConnect { until, nonce }, Op::Connect(json)) => {
+                let (until, nonce) = (*until, nonce.clone());
+                self.on_connect(json, until, &nonce, up);
+            }
+            (State::Authenticating { .. }, Op::Ping) => encode::pong(up.out()),
+            (State::Authenticating { .. }, Op::Pong | Op::Ok) | (State::Closed, _) => {}
+            (State::New | State::AwaitingConnect { .. } | State::Authenticating { .. }, _) => {
+                self.refuse(Some(UNAUTHORIZED), PROTOCOL_VIOLATION, up);
+            }
+        }
+    }
+
+    fn on_garbage(&mut self, _now: Now, err_text: Option<&str>, why: &str, up: &mut dyn Upcalls) {
+        up.log(Level::Debug, format!("leafnode: not understood: {why}"));
+        // Before CONNECT anything else is an unauthorized peer, as nats-server sees it.
+        let (text, cause) = match &self.state {
+            State::New | State::AwaitingConnect { .. } => (Some(UNAUTHORIZED), PROTOCOL_VIOLATION),
+            State::Authenticating { .. } | State::Up(_) | State::Closed => {
+                (err_text, "Parse Error")
+            }
+        };
+        self.refuse(text, cause, up);
+    }
+
+    fn authenticated(&mut self, now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls) {
+        let State::Authenticating { connect, .. } = &self.state else {
+            return;
+        };
+        let connect = connect.clone();
+        match verdict {
+            LinkVerdict::Accepted {
+                account,
+                permissions,
+                ..
+            } => self.admit(now, &connect, account, permissions.as_ref(), up),
+            LinkVerdict::Refused => self.refuse(Some(UNAUTHORIZED), "Authentication Failure", up),
+        }
+    }
+
+    fn interest(&mut self, _now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls) {
+        if let State::Up(session) = &mut self.state {
+            session.on_interest(change, up);
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        via: &Via<'_>,
+        out: &mut Vec<u8>,
+    ) -> Sent {
+        match &mut self.state {
+            State::Up(session) => session.deliver(now, message, via, out),
+            State::New
+            | State::AwaitingConnect { .. }
+            | State::Authenticating { .. }
+            | State::Closed => Sent::Withheld,
+        }
+    }
+
+    fn closed(&mut self, _now: Now, cause: &str, up: &mut dyn Upcalls) {
+        if let State::Up(session) = &self.state {
+            up.log(
+                Level::Info,
+                format!("leafnode: {:?} is gone: {cause}", session.peer().name),
+            );
+        }
+        self.state = State::Closed;
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::AwaitingConnect { until, .. } | State::Authenticating { until, .. } => {
+                Some(*until)
+            }
+            State::Up(session) => Some(session.deadline()),
+            State::New | State::Closed => None,
+        }
+    }
+
+    fn on_time(&mut self, now: Now, up: &mut dyn Upcalls) {
+        if self.deadline().is_none_or(|deadline| now.mono < deadline) {
+            return;
+        }
+        match &mut self.state {
+            State::AwaitingConnect { .. } | State::Authenticating { .. } => {
+                let text = "Authentication Timeout";
+                self.refuse(Some(text), text, up);
+            }
+            State::Up(session) => {
+                if session.on_time(now, up) {
+                    self.refuse(Some(STALE), STALE, up);
+                }
+            }
+            State::New | State::Closed => {}
+        }
+    }
+
+    fn status(&self) -> LinkStatus {
+        let mut status = LinkStatus {
+            kind: "leafnode",
+            compression: "off",
+            ..LinkStatus::default()
+        };
+        status.state = match &self.state {
+            State::New | State::AwaitingConnect { .. } | State::Authenticating { .. } => {
+                "handshaking"
+            }
+            State::Closed => "closed",
+            State::Up(session) => {
+                status.name.clone_from(&session.peer().name);
+                status.server_id.clone_from(&session.peer().server_id);
+                session.account_name().clone_into(&mut status.account);
+                status.is_spoke = session.role() == Role::Spoke;
+                status.rtt = session.rtt();
+                status.subscriptions = session.wanted();
+                "up"
+            }
+        };
+        status
+    }
+}

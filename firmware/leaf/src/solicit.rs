@@ -1,0 +1,354 @@
+mod hello;
+mod link;
+
+use std::collections::BTreeMap;
+
+use frond_broker::{Level, Upcalls};
+use frond_clock::{Instant, Now};
+use frond_wire::{Op, ServerInfo, encode};
+
+use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, ERR_TEXT_BYTES_MAX, SETTLED_AFTER};
+use crate::pulse::Pulse;
+use crate::remote::Remote;
+use crate::session::{Handled, Session, Terms};
+use crate::trouble::Trouble;
+use crate::urls::Urls;
+use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, WRONG_PORT};
+
+/// One configured remote: dials its hub, and dials again, for as long as it exists.
+#[derive(Debug)]
+pub struct Solicit {
+    remote: Remote,
+    urls: Urls,
+    state: State,
+    /// The peer's own words for why it is about to close.
+    said: Option<(Trouble, String)>,
+    /// What was logged per url, to log a cause once and not each second.
+    logged: BTreeMap<String, String>,
+    /// Refusals in a row.
+    refusals: u32,
+    /// Dials since the link was last up.
+    attempts: u64,
+    last_error: Option<String>,
+}
+
+/// Every state but `Disabled` has a deadline: there is nowhere to be stuck.
+#[derive(Debug)]
+enum State {
+    /// New: dials as soon as it is woken.
+    Idle,
+    /// The answer to a dial is pending.
+    Dialing { until: Instant },
+    /// Connected; the hub speaks first.
+    AwaitingInfo { until: Instant },
+    /// `CONNECT` is sent; its answer is pending.
+    AwaitingConnectInfo {
+        until: Instant,
+        greeted: Box<Greeted>,
+    },
+    /// Interest and messages flow.
+    Up {
+        since: Instant,
+        greeted: Box<Greeted>,
+        session: Box<Session>,
+    },
+    /// Between two dials.
+    Waiting { until: Instant },
+    /// Switched off in the configuration.
+    Disabled,
+}
+
+impl Solicit {
+    /// A remote that dials when it is first woken; its deadline has already passed.
+    #[must_use]
+    pub fn new(remote: Remote) -> Self {
+        let state = if remote.disabled {
+            State::Disabled
+        } else {
+            State::Idle
+        };
+        Self {
+            urls: Urls::new(remote.urls.clone()),
+            remote,
+            state,
+            said: None,
+            logged: BTreeMap::new(),
+            refusals: 0,
+            attempts: 0,
+            last_error: None,
+        }
+    }
+
+    /// The configured remote.
+    #[must_use]
+    pub const fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
+    fn dial(&mut self, now: Now, up: &mut dyn Upcalls) {
+        if self.attempts == 0 && !self.remote.no_randomize && matches!(self.state, State::Idle) {
+            self.urls.shuffle(up.random());
+        }
+        self.said = None;
+        let Some(url) = self.urls.advance() else {
+            return self.wait(now, Trouble::Refused, "this remote has no url", up);
+        };
+        self.attempts += 1;
+        self.state = State::Dialing {
+            until: now.mono + self.remote.dial_timeout + DIAL_GRACE,
+        };
+        up.dial(&url.host, url.port, self.remote.dial_timeout);
+    }
+
+    fn on_first_info(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) {
+        let hello = match Hello::read(info) {
+            Ok(hello) => hello,
+            Err(WRONG_PORT) => {
+                let text = format!("{WRONG_PORT}: this is no leafnode listener");
+                return self.give_up(now, Trouble::Refused, &text, "Incorrect Port", up);
+            }
+            Err(why) => {
+                if why == CLUSTER_WITH_SPACES {
+                    encode::err(up.out(), why);
+                }
+                return self.give_up(now, Trouble::Refused, why, PROTOCOL_VIOLATION, up);
+            }
+        };
+        let Some(account) = up.account(&self.remote.account) else {
+            let text = format!("there is no local account {:?}", self.remote.account);
+            return self.give_up(now, Trouble::Refused, &text, "Missing Account", up);
+        };
+        let jetstream = up.has_jetstream(account);
+        match hello.connect(&self.remote, self.urls.current(), up.server(), jetstream) {
+            Ok(connect) => encode::connect(up.out(), &connect),
+            Err(why) => {
+                return self.give_up(now, Trouble::Refused, &why, "Authentication Failure", up);
+            }
+        }
+        self.discover(info);
+        let greeted = Box::new(Greeted { hello, account });
+        if greeted.hello.answers_connect {
+            self.state = State::AwaitingConnectInfo {
+                until: now.mono + CONNECT_INFO_TIMEOUT,
+                greeted,
+            };
+        } else {
+            self.go_up(now, greeted, None, up);
+        }
+    }
+
+    fn go_up(
+        &mut self,
+        now: Now,
+        greeted: Box<Greeted>,
+        answer: Option<&ServerInfo>,
+        up: &mut dyn Upcalls,
+    ) {
+        let hello = &greeted.hello;
+        let system = up.is_system(greeted.account);
+        let (interval, outstanding) =
+            (self.remote.ping_interval, self.remote.pings_outstanding_max);
+        let terms = Terms {
+            account: greeted.account,
+            peer: hello.peer(&self.remote, answer),
+            gate: hello.gate(&self.remote, answer, up.server(), system),
+            headers: hello.headers,
+            isolated: self.remote.isolate,
+            peer_payload_max: hello.payload_bytes_max,
+            replies: None,
+            pulse: Pulse::new(now.mono, interval, outstanding),
+        };
+        let mut session = Box::new(Session::bind(terms, up));
+        session.send_snapshot(up);
+        up.log(
+            Level::Info,
+            format!(
+                "leafnode: attached account {:?} to hub {:?} at {}",
+                self.remote.account,
+                hello.name,
+                self.place()
+            ),
+        );
+        self.urls.stay();
+        self.logged.clear();
+        self.attempts = 0;
+        self.state = State::Up {
+            since: now.mono,
+            greeted,
+            session,
+        };
+    }
+
+    /// An `INFO` after the handshake: other urls, other permissions.
+    fn on_later_info(&mut self, info: &ServerInfo, up: &mut dyn Upcalls) {
+        self.discover(info);
+        if let State::Up {
+            greeted, session, ..
+        } = &mut self.state
+            && (info.import.is_some() || info.export.is_some())
+        {
+            let system = up.is_system(greeted.account);
+            let gate = greeted
+                .hello
+                .gate(&self.remote, Some(info), up.server(), system);
+            session.change_gate(gate, up);
+        }
+    }
+
+    fn on_info(&mut self, now: Now, json: &[u8], up: &mut dyn Upcalls) {
+        let Ok(info) = ServerInfo::parse(json) else {
+            return self.give_up(now, Trouble::Line, "unreadable INFO", "Parse Error", up);
+        };
+        match core::mem::replace(&mut self.state, State::Idle) {
+            state @ State::AwaitingInfo { .. } => {
+                self.state = state;
+                self.on_first_info(now, &info, up);
+            }
+            State::AwaitingConnectInfo { greeted, .. } if info.connect_info => {
+                self.discover(&info);
+                self.go_up(now, greeted, Some(&info), up);
+            }
+            state @ (State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingConnectInfo { .. }
+            | State::Up { .. }
+            | State::Waiting { .. }
+            | State::Disabled) => {
+                self.state = state;
+                self.on_later_info(&info, up);
+            }
+        }
+    }
+
+    /// The peer closes after most errors; we only act on loops, as nats-server does.
+    fn on_err(&mut self, now: Now, text: &str, up: &mut dyn Upcalls) {
+        let text: String = text.chars().take(ERR_TEXT_BYTES_MAX).collect();
+        let Some(trouble) = Trouble::of_err(&text) else {
+            return up.log(
+                Level::Warn,
+                format!("leafnode: hub at {} says: {text}", self.place()),
+            );
+        };
+        let looped = text.contains("Loop detected");
+        let words = format!("the hub says: {text}{}", Trouble::advice(&text));
+        if looped {
+            self.give_up(now, trouble, &words, PROTOCOL_VIOLATION, up);
+        } else {
+            self.said = Some((trouble, words));
+        }
+    }
+
+    fn on_session_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
+        let State::Up { session, .. } = &mut self.state else {
+            return;
+        };
+        match session.on_op(now, op, up) {
+            Handled::Fine => {}
+            Handled::NotMine | Handled::Protocol => self.offend(now, Trouble::Line, None, up),
+            Handled::Loop => {
+                let text = loop_text(session.account_name());
+                self.offend(now, Trouble::Mistake, Some(&text), up);
+            }
+            Handled::Offence(text) => self.offend(now, Trouble::Mistake, Some(&text), up),
+            Handled::TooMuch(text) => self.offend(now, Trouble::Refused, Some(text), up),
+        }
+    }
+
+    /// Tells the peer what it did wrong and closes.
+    fn offend(&mut self, now: Now, trouble: Trouble, text: Option<&str>, up: &mut dyn Upcalls) {
+        let text = text.unwrap_or("Unknown Protocol Operation");
+        encode::err(up.out(), text);
+        let words = format!("{text}{}", Trouble::advice(text));
+        self.give_up(now, trouble, &words, PROTOCOL_VIOLATION, up);
+    }
+
+    /// Closes the connection for our own reasons.
+    fn give_up(
+        &mut self,
+        now: Now,
+        trouble: Trouble,
+        words: &str,
+        cause: &str,
+        up: &mut dyn Upcalls,
+    ) {
+        self.wait(now, trouble, words, up);
+        up.close(cause);
+    }
+
+    /// Plans the next dial.
+    fn wait(&mut self, now: Now, trouble: Trouble, words: &str, up: &mut dyn Upcalls) {
+        let was_up = match &self.state {
+            State::Up { since, .. } => {
+                if now.mono.since(*since) >= SETTLED_AFTER {
+                    self.refusals = 0;
+                }
+                true
+            }
+            State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::AwaitingConnectInfo { .. }
+            | State::Waiting { .. }
+            | State::Disabled => false,
+        };
+        let pause = trouble.pause(self.remote.reconnect_interval, self.refusals, up.random());
+        match trouble {
+            Trouble::Refused => self.refusals = self.refusals.saturating_add(1),
+            Trouble::Line | Trouble::Mistake | Trouble::MinVersion => {}
+        }
+        self.complain(was_up, words, pause, up);
+        self.state = State::Waiting {
+            until: now.mono + pause,
+        };
+    }
+
+    /// Says what is wrong, once per url and cause.
+    fn complain(
+        &mut self,
+        was_up: bool,
+        words: &str,
+        pause: core::time::Duration,
+        up: &mut dyn Upcalls,
+    ) {
+        let place = self.place();
+        self.last_error = Some(format!("{place}: {words}"));
+        let known = self.logged.insert(place.clone(), words.to_owned());
+        if known.as_deref() == Some(words) {
+            return;
+        }
+        let what = if was_up { "lost" } else { "can't attach to" };
+        let account = &self.remote.account;
+        let pause = pause.as_secs().max(1);
+        up.log(
+            Level::Warn,
+            format!(
+                "leafnode: account {account:?} {what} hub at {place}: {words}; trying again every {pause} s or so"
+            ),
+        );
+    }
+
+    fn discover(&mut self, info: &ServerInfo) {
+        if !self.remote.ignore_discovered_servers && !info.leafnode_urls.is_empty() {
+            self.urls.discover(&info.leafnode_urls);
+        }
+    }
+
+    fn place(&self) -> String {
+        self.urls
+            .current()
+            .map_or_else(|| "nowhere".to_owned(), ToString::to_string)
+    }
+}
+
+/// What both ends of a loop say.
+pub(crate) fn loop_text(account: &str) -> String {
+    format!(
+        "Loop detected for leafnode account=\"{account}\". Delaying attempt to reconnect for 30s"
+    )
+}
+
+const PROTOCOL_VIOLATION: &str = "Protocol Violation";
+const STALE: &str = "Stale Connection";
+
+#[cfg(test)]
+mod tests;

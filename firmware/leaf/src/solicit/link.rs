@@ -1,0 +1,179 @@
+use frond_broker::{InterestChange, Level, Link, LinkStatus, LinkVerdict, Sent, Upcalls, Via};
+use frond_clock::{Instant, Now};
+use frond_wire::{Message, Op, encode};
+
+use super::{PROTOCOL_VIOLATION, STALE, Solicit, State};
+use crate::trouble::Trouble;
+
+impl Link for Solicit {
+    fn opened(&mut self, now: Now, up: &mut dyn Upcalls) {
+        match self.state {
+            State::Disabled => up.close("Client Closed"),
+            State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::AwaitingConnectInfo { .. }
+            | State::Up { .. }
+            | State::Waiting { .. } => {
+                self.said = None;
+                self.state = State::AwaitingInfo {
+                    until: now.mono + self.remote.first_info_timeout,
+                };
+            }
+        }
+    }
+
+    fn heard(&mut self, _now: Now) {
+        if let State::Up { session, .. } = &mut self.state {
+            session.heard();
+        }
+    }
+
+    fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
+        match (&self.state, op) {
+            (State::Waiting { .. } | State::Idle | State::Dialing { .. } | State::Disabled, _) => {}
+            (_, Op::Info(json)) => self.on_info(now, json, up),
+            (_, Op::Err(text)) => self.on_err(now, text, up),
+            (State::Up { .. }, op) => self.on_session_op(now, op, up),
+            (State::AwaitingInfo { .. } | State::AwaitingConnectInfo { .. }, Op::Ping) => {
+                encode::pong(up.out());
+            }
+            (State::AwaitingInfo { .. } | State::AwaitingConnectInfo { .. }, Op::Pong | Op::Ok) => {
+            }
+            (State::AwaitingInfo { .. } | State::AwaitingConnectInfo { .. }, _) => {
+                let text = "the hub spoke out of turn";
+                self.give_up(now, Trouble::Line, text, PROTOCOL_VIOLATION, up);
+            }
+        }
+    }
+
+    fn on_garbage(&mut self, now: Now, err_text: Option<&str>, why: &str, up: &mut dyn Upcalls) {
+        if let Some(text) = err_text {
+            encode::err(up.out(), text);
+        }
+        let words = format!("not understood: {why}");
+        self.give_up(now, Trouble::Line, &words, "Parse Error", up);
+    }
+
+    /// A solicitor never asks.
+    fn authenticated(&mut self, _now: Now, _verdict: LinkVerdict, _up: &mut dyn Upcalls) {}
+
+    fn interest(&mut self, _now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls) {
+        if let State::Up { session, .. } = &mut self.state {
+            session.on_interest(change, up);
+        }
+    }
+
+    fn deliver(
+        &mut self,
+        now: Now,
+        message: &Message<'_>,
+        via: &Via<'_>,
+        out: &mut Vec<u8>,
+    ) -> Sent {
+        match &mut self.state {
+            State::Up { session, .. } => session.deliver(now, message, via, out),
+            State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::AwaitingConnectInfo { .. }
+            | State::Waiting { .. }
+            | State::Disabled => Sent::Withheld,
+        }
+    }
+
+    fn closed(&mut self, now: Now, cause: &str, up: &mut dyn Upcalls) {
+        let words = match &self.state {
+            State::Waiting { .. } | State::Disabled => return,
+            State::Idle | State::Dialing { .. } => cause.to_owned(),
+            State::AwaitingInfo { .. } => format!("closed before its greeting: {cause}"),
+            State::AwaitingConnectInfo { .. } => format!("closed during the handshake: {cause}"),
+            State::Up { .. } => format!("the line broke: {cause}"),
+        };
+        let (trouble, words) = self.said.take().unwrap_or((Trouble::Line, words));
+        self.wait(now, trouble, &words, up);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::Idle => Some(Instant::START),
+            State::Dialing { until }
+            | State::AwaitingInfo { until }
+            | State::AwaitingConnectInfo { until, .. }
+            | State::Waiting { until } => Some(*until),
+            State::Up { session, .. } => Some(session.deadline()),
+            State::Disabled => None,
+        }
+    }
+
+    fn on_time(&mut self, now: Now, up: &mut dyn Upcalls) {
+        if self.deadline().is_none_or(|deadline| now.mono < deadline) {
+            return;
+        }
+        match &mut self.state {
+            State::Idle | State::Waiting { .. } => self.dial(now, up),
+            State::Dialing { .. } => {
+                self.give_up(
+                    now,
+                    Trouble::Line,
+                    "no answer to the dial",
+                    "Read Error",
+                    up,
+                );
+            }
+            State::AwaitingInfo { .. } => {
+                let text = "connected, but the hub doesn't greet";
+                self.give_up(now, Trouble::Line, text, STALE, up);
+            }
+            State::AwaitingConnectInfo { .. } => {
+                encode::err(up.out(), "Stale Leaf Node Connection - Closing");
+                let text = "the hub doesn't answer our CONNECT";
+                self.give_up(now, Trouble::Line, text, STALE, up);
+            }
+            State::Up { session, .. } => {
+                let stale = session.on_time(now, up);
+                let oversized = session.take_oversized();
+                if oversized > 0 {
+                    up.log(
+                        Level::Warn,
+                        format!("leafnode: {oversized} messages were too large for the hub"),
+                    );
+                }
+                if stale {
+                    encode::err(up.out(), STALE);
+                    let text = "the line is dead: no byte came and pings went unanswered";
+                    self.give_up(now, Trouble::Line, text, STALE, up);
+                }
+            }
+            State::Disabled => {}
+        }
+    }
+
+    fn status(&self) -> LinkStatus {
+        let mut status = LinkStatus {
+            kind: "leafnode",
+            account: self.remote.account.clone(),
+            is_spoke: !self.remote.hub,
+            attempts: self.attempts,
+            last_error: self.last_error.clone(),
+            urls: self.urls.names(),
+            compression: "off",
+            ..LinkStatus::default()
+        };
+        status.state = match &self.state {
+            State::Idle | State::Dialing { .. } => "dialing",
+            State::AwaitingInfo { .. } | State::AwaitingConnectInfo { .. } => "handshaking",
+            State::Waiting { .. } => "waiting",
+            State::Disabled => "disabled",
+            State::Up { session, .. } => {
+                status.name.clone_from(&session.peer().name);
+                status.server_id.clone_from(&session.peer().server_id);
+                status.rtt = session.rtt();
+                status.subscriptions = session.wanted();
+                status.last_error = None;
+                "up"
+            }
+        };
+        status
+    }
+}

@@ -1,0 +1,217 @@
+//! A broker that only remembers what it was asked.
+
+use core::time::Duration;
+
+use frond_account::{AccountId, Credentials, Permissions};
+use frond_broker::{
+    Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, ServerFacts, Source, Upcalls,
+};
+use frond_clock::{Instant, Now, Rng, Timestamp};
+use frond_wire::{Dialect, Limits, Message, Parser, Step};
+
+#[derive(Debug)]
+pub(crate) struct Mock {
+    pub(crate) facts: ServerFacts,
+    pub(crate) link: LinkId,
+    pub(crate) out: Vec<u8>,
+    pub(crate) calls: Vec<String>,
+    pub(crate) logs: Vec<String>,
+    pub(crate) interest: Vec<OwnedInterest>,
+    pub(crate) peers: Vec<(LinkId, AccountId, LinkPeer)>,
+    rng: Rng,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedInterest {
+    pub(crate) subject: String,
+    pub(crate) queue: Option<String>,
+    pub(crate) source: Source,
+    pub(crate) cluster: Option<String>,
+    pub(crate) delta: i32,
+}
+
+/// The account every test uses; `SYS` is 1.
+pub(crate) const A: AccountId = AccountId(0);
+
+pub(crate) const CLIENT: Source = Source::Client(Conn(1));
+
+impl OwnedInterest {
+    pub(crate) fn plain(subject: &str, source: Source) -> Self {
+        Self {
+            subject: subject.into(),
+            queue: None,
+            source,
+            cluster: None,
+            delta: 1,
+        }
+    }
+
+    pub(crate) fn change(&self) -> InterestChange<'_> {
+        InterestChange {
+            account: A,
+            subject: &self.subject,
+            queue: self.queue.as_deref(),
+            source: self.source,
+            origin_cluster: self.cluster.as_deref(),
+            delta: self.delta,
+        }
+    }
+}
+
+impl Mock {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            facts: ServerFacts {
+                id: format!("N{}", name.to_uppercase()),
+                name: name.into(),
+                version: "2.15.1".into(),
+                cluster: name.into(),
+                host: "127.0.0.1".into(),
+                max_payload_bytes: 1_048_576,
+                jetstream: false,
+                domain: None,
+            },
+            link: LinkId(7),
+            out: Vec::new(),
+            calls: Vec::new(),
+            logs: Vec::new(),
+            interest: Vec::new(),
+            peers: Vec::new(),
+            rng: Rng::seeded(1),
+        }
+    }
+
+    /// What was written since the last call.
+    pub(crate) fn said(&mut self) -> String {
+        String::from_utf8(core::mem::take(&mut self.out)).unwrap()
+    }
+
+    /// What was asked since the last call.
+    pub(crate) fn asked(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.calls)
+    }
+}
+
+impl Upcalls for Mock {
+    fn link(&self) -> LinkId {
+        self.link
+    }
+    fn server(&self) -> &ServerFacts {
+        &self.facts
+    }
+    fn random(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+    fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+    fn account(&self, name: &str) -> Option<AccountId> {
+        ["A", "SYS"]
+            .iter()
+            .position(|known| *known == name)
+            .map(|at| AccountId(at as u32))
+    }
+    fn account_name(&self, account: AccountId) -> String {
+        ["A", "SYS"][account.0 as usize].into()
+    }
+    fn has_jetstream(&self, _account: AccountId) -> bool {
+        self.facts.jetstream
+    }
+    fn is_system(&self, account: AccountId) -> bool {
+        account.0 == 1
+    }
+    fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
+        let user = credentials.user.unwrap_or_default();
+        self.calls
+            .push(format!("authenticate {user} {}", nonce.len()));
+    }
+    fn bind(&mut self, account: AccountId, peer: LinkPeer) {
+        let LinkPeer { name, cluster, .. } = peer;
+        self.calls
+            .push(format!("bind {} {name} {cluster}", account.0));
+    }
+    fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {
+        for interest in &self.interest {
+            each(&interest.change());
+        }
+    }
+    fn subscribe(&mut self, subject: &str, queue: Option<(&str, u32)>) {
+        self.calls.push(match queue {
+            Some((queue, weight)) => format!("sub {subject} {queue} {weight}"),
+            None => format!("sub {subject}"),
+        });
+    }
+    fn unsubscribe(&mut self, subject: &str, queue: Option<&str>) {
+        let queue = queue.map(|queue| format!(" {queue}")).unwrap_or_default();
+        self.calls.push(format!("unsub {subject}{queue}"));
+    }
+    fn publish(&mut self, message: &Message<'_>, queues: &[&str]) {
+        self.calls.push(format!(
+            "pub {} {:?} {:?} h{} p{}",
+            message.subject,
+            message.reply,
+            queues,
+            message.header.len(),
+            message.payload.len()
+        ));
+    }
+    fn dial(&mut self, host: &str, port: u16, _timeout: Duration) {
+        self.calls.push(format!("dial {host}:{port}"));
+    }
+    fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
+        self.peers.clone()
+    }
+    fn evict(&mut self, other: LinkId, text: &str, _cause: &str) {
+        self.calls.push(format!("evict {} {text}", other.0));
+    }
+    fn close(&mut self, cause: &str) {
+        self.calls.push(format!("close {cause}"));
+    }
+    fn log(&mut self, level: Level, text: String) {
+        self.logs.push(format!("{level:?} {text}"));
+    }
+}
+
+/// `millis` after the start.
+pub(crate) fn at(millis: u64) -> Now {
+    Now {
+        mono: Instant::from_nanos(millis * 1_000_000),
+        wall: Timestamp::default(),
+    }
+}
+
+/// Bytes from the peer, as the broker hands them over.
+pub(crate) fn feed(link: &mut dyn Link, up: &mut Mock, now: Now, bytes: &str) {
+    let mut parser = Parser::new(Dialect::Leaf, Limits::default());
+    let mut rest = bytes.as_bytes();
+    link.heard(now);
+    while !rest.is_empty() && !up.calls.iter().any(|call| call.starts_with("close")) {
+        match parser.parse(rest) {
+            Ok(Step::Op { op, consumed }) => {
+                link.on_op(now, &op, up);
+                rest = &rest[consumed..];
+            }
+            Ok(Step::Need(_)) => panic!("half an operation: {rest:?}"),
+            Err(error) => return link.on_garbage(now, error.err_text(), &error.to_string(), up),
+        }
+    }
+}
+
+/// Wakes the link when it wants to be, and says when that was.
+pub(crate) fn wake(link: &mut dyn Link, up: &mut Mock) -> Now {
+    let deadline = link.deadline().expect("a link that never wakes");
+    let now = Now {
+        mono: deadline,
+        wall: Timestamp::default(),
+    };
+    link.on_time(now, up);
+    now
+}
+
+pub(crate) fn accepted(permissions: Option<Permissions>) -> LinkVerdict {
+    LinkVerdict::Accepted {
+        account: A,
+        permissions,
+        user: "leaf".into(),
+    }
+}
