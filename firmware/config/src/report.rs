@@ -322,22 +322,61 @@ fn nearest(key: &str, known: impl Iterator<Item = &'static str>) -> Option<&'sta
         .map(|(_, known)| known)
 }
 
-/// Levenshtein distance.
+/// How many letters to insert, drop, replace or swap with their neighbour.
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let cell = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 2);
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        let mut next = vec![left];
-        for (cell, cb) in row.iter().skip(1).zip(&b) {
-            left = (diagonal + usize::from(ca != *cb))
-                .min(left + 1)
-                .min(cell + 1);
-            diagonal = *cell;
-            next.push(left);
+    for (i, ca) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, cb) in b.iter().enumerate() {
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(cb) && b.get(j - 1) == Some(ca);
+            let swap = if swapped {
+                cell(&before, j - 1) + 1
+            } else {
+                usize::MAX
+            };
+            let replace = cell(&row, j) + usize::from(ca != cb);
+            let insert = cell(&next, j).min(cell(&row, j + 1)) + 1;
+            next.push(swap.min(replace).min(insert));
         }
-        row = next;
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edits, split_host_port};
+
+    #[test]
+    fn edits_are_counted() {
+        let cases = [
+            ("", "", 0),
+            ("a", "", 1),
+            ("port", "prot", 1),
+            ("users", "user", 1),
+        ];
+        for (a, b, want) in cases {
+            assert_eq!((edits(a, b), edits(b, a)), (want, want), "{a} {b}");
+        }
+        assert_eq!(edits("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn hosts_and_ports_are_split_like_go() {
+        let cases = [
+            ("a:1", Some(("a", "1"))),
+            (":1", Some(("", "1"))),
+            ("[::1]:1", Some(("::1", "1"))),
+            ("::1:1", None),
+            ("a", None),
+            ("[::1]", None),
+            ("[::1", None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(split_host_port(text), want, "{text}");
+        }
+    }
 }

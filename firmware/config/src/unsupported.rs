@@ -173,3 +173,6 @@ const REMOTE_UNSUPPORTED: &str = "\
     tls ws_compress ws_compression websocket_compress websocket_compression ws_no_masking \
     websocket_no_masking jetstream_cluster_migrate js_cluster_migrate proxy";
 const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";
+
+#[cfg(test)]
+mod tests;

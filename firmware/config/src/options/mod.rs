@@ -9,3 +9,6 @@ pub(crate) mod permissions;
 pub(crate) mod remote;
 pub(crate) mod server;
 pub(crate) mod url;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+use crate::value::Map;
+use crate::{
+    AllowResponses, Config, ConnectionType, Identity, Loaded, Nothing, Permissions, Secret,
+    SubjectRule, Sync, load_text,
+};
+use std::time::Duration;
+
+fn loaded(text: &str) -> Loaded {
+    load_text(text, "x.conf", &Nothing).unwrap_or_else(|errors| panic!("{text}: {errors}"))
+}
+
+fn config(text: &str) -> Config {
+    loaded(text).config
+}
+
+fn errors(text: &str) -> Vec<String> {
+    match load_text(text, "x.conf", &Nothing) {
+        Ok(loaded) => panic!("{text}: {:?}", loaded.config),
+        Err(errors) => errors.0.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn notes(text: &str) -> Vec<String> {
+    loaded(text).notes.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn an_empty_file_has_nats_servers_defaults() {
+    let loaded = loaded("");
+    assert_eq!(loaded.config, Config::default());
+    assert_eq!(loaded.map, Map::default());
+    assert_eq!(loaded.warnings.len(), 1);
+    let config = loaded.config;
+    assert_eq!((config.host.as_str(), config.port), ("0.0.0.0", 4222));
+    assert_eq!(config.limits.max_connections, 65_536);
+    assert_eq!(config.limits.max_payload, 1 << 20);
+    assert_eq!(config.limits.max_control_line, 4096);
+    assert_eq!(config.limits.max_pending, 64 << 20);
+    assert_eq!(
+        (config.ping_interval, config.ping_max),
+        (Duration::from_secs(120), 2)
+    );
+    assert_eq!(config.write_deadline, Duration::from_secs(10));
+    assert!(!config.jetstream.enabled && config.monitor.is_none());
+}
+
+#[test]
+fn zero_means_the_default_except_for_connections() {
+    let text = "port: 0, max_payload: 0, max_control_line: 0, ping_max: 0, max_pending: 0\n\
+                ping_interval: \"0s\", http_port: 0, authorization { timeout: 0 }";
+    let config = config(text);
+    assert_eq!(config, Config::default());
+    let config = super::tests::config("max_connections: 0");
+    assert_eq!(config.limits.max_connections, 0);
+}
+
+#[test]
+fn addresses() {
+    let listen = |text: &str| {
+        let config = config(text);
+        (config.host, config.port)
+    };
+    assert_eq!(listen("listen: 5"), ("0.0.0.0".to_owned(), 5));
+    assert_eq!(listen("listen: \"a:-1\""), ("a".to_owned(), 0));
+    assert_eq!(listen("listen: \"[::1]:7\""), ("::1".to_owned(), 7));
+    assert_eq!(listen("net: a, port: -1"), ("a".to_owned(), 0));
+    let monitor = |text: &str| {
+        config(text)
+            .monitor
+            .map(|l| format!("{} {}", l.host, l.port))
+    };
+    assert_eq!(monitor("http: 8222").as_deref(), Some("0.0.0.0 8222"));
+    assert_eq!(monitor("monitor_port: -1, host: h").as_deref(), Some("h 0"));
+    assert_eq!(monitor("http: \"m:1\", host: h").as_deref(), Some("m 1"));
+    assert_eq!(monitor("http_port: 0"), None);
+    let leaf = |text: &str| {
+        config(text)
+            .leafnodes
+            .listen
+            .map(|l| format!("{} {}", l.host, l.port))
+    };
+    assert_eq!(leaf("leafnodes { port: -1 }").as_deref(), Some("0.0.0.0 0"));
+    assert_eq!(
+        leaf("leaf { listen: \"h:7422\" }").as_deref(),
+        Some("h 7422")
+    );
+    assert_eq!(leaf("leaf { remotes: [] }"), None);
+}
+
+fn rule(subject: &str, queue: Option<&str>) -> SubjectRule {
+    SubjectRule {
+        subject: subject.to_owned(),
+        queue: queue.map(str::to_owned),
+    }
+}
+
+fn permissions(text: &str) -> Permissions {
+    let text = format!("authorization {{ users: [{{ user: a, permissions: {text} }}] }}");
+    config(&text).authorization.users[0]
+        .permissions
+        .clone()
+        .unwrap()
+}
+
+#[test]
+fn permissions_of_a_user() {
+    let got = permissions("{ publish: a, subscribe: [\"b.>\", \"c q.*\"] }");
+    assert_eq!(got.publish.allow, Some(vec![rule("a", None)]));
+    assert_eq!(
+        got.subscribe.allow,
+        Some(vec![rule("b.>", None), rule("c", Some("q.*"))])
+    );
+    assert_eq!(got.allow_responses, None);
+    let got = permissions("{ pub: { deny: x }, sub: {} }");
+    assert_eq!(
+        (got.publish.allow, got.publish.deny),
+        (None, vec![rule("x", None)])
+    );
+    assert_eq!(got.subscribe, Permissions::default().subscribe);
+    // Responses without a publish list: nothing else may be published.
+    let got = permissions("{ allow_responses: true }");
+    assert_eq!(got.publish.allow, Some(vec![]));
+    assert_eq!(got.allow_responses, Some(AllowResponses::default()));
+    let got = permissions("{ pub: x, allow_responses: { max: 0, ttl: \"0s\" } }");
+    assert_eq!(got.publish.allow, Some(vec![rule("x", None)]));
+    assert_eq!(got.allow_responses, Some(AllowResponses::default()));
+    let got = permissions("{ allow_responses: { max: -1, expires: \"-1s\" } }");
+    assert_eq!(
+        got.allow_responses,
+        Some(AllowResponses {
+            max_msgs: None,
+            expires: None
+        })
+    );
+    assert_eq!(
+        permissions("{ allow_responses: false }"),
+        Permissions::default()
+    );
+}
+
+#[test]
+fn users_and_their_defaults() {
+    let key = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
+    let text = format!(
+        "authorization {{
+           users: [
+             {{ user: a, password: p, clients: [standard, MQTT_ws] }}
+             {{ nkey: {key}, permissions: {{ publish: own }} }}
+           ]
+           default_permissions: {{ publish: shared }}
+         }}"
+    );
+    let users = config(&text).authorization.users;
+    let password = Identity::Password {
+        user: "a".to_owned(),
+        password: Secret::new("p"),
+    };
+    assert_eq!(users[0].identity, password);
+    assert_eq!(
+        users[0].connection_types,
+        [ConnectionType::Standard, ConnectionType::MqttWs]
+    );
+    assert_eq!(users[1].identity, Identity::Nkey(key.to_owned()));
+    let published: Vec<_> = users
+        .iter()
+        .map(|u| u.permissions.clone().unwrap().publish.allow.unwrap())
+        .collect();
+    assert_eq!(
+        published,
+        [vec![rule("shared", None)], vec![rule("own", None)]]
+    );
+}
+
+#[test]
+fn accounts() {
+    let text = "accounts {
+        A { users: [{user: a}], default_permissions { sub: x }, jetstream: enabled
+            limits { max_conn: 5, max_payload: -1 } }
+        B { jetstream { max_mem: 1mb, max_file: -1, max_streams: 0, max_bytes: true } }
+        SYS {}
+    }
+    system_account: SYS";
+    let config = config(text);
+    let [a, b, sys] = config.accounts.as_slice() else {
+        panic!("{:?}", config.accounts)
+    };
+    assert_eq!((a.name.as_str(), a.users.len()), ("A", 1));
+    assert!(a.users[0].permissions.is_some());
+    assert_eq!(a.jetstream, Some(crate::AccountJetStream::default()));
+    assert_eq!(
+        (a.limits.max_connections, a.limits.max_payload),
+        (Some(5), None)
+    );
+    let limits = b.jetstream.unwrap();
+    assert_eq!((limits.max_memory, limits.max_store), (Some(1 << 20), None));
+    assert_eq!(
+        (limits.max_streams, limits.max_bytes_required),
+        (Some(0), true)
+    );
+    assert_eq!(sys.jetstream, None);
+    assert_eq!(config.system_account.as_deref(), Some("SYS"));
+}
+
+#[test]
+fn jetstream() {
+    for (text, enabled) in [
+        ("jetstream: true", true),
+        ("jetstream: Enabled", true),
+        ("jetstream: disabled", false),
+        ("jetstream {}", true),
+        ("jetstream { enabled: false, domain: d }", false),
+    ] {
+        assert_eq!(config(text).jetstream.enabled, enabled, "{text}");
+    }
+    let text = "jetstream { store_dir: \"/d\", max_mem: \"64M\", max_file: 1gb, domain: shop-1
+        unique_tag: \" AZ:\", strict: false, sync: always, max_buffered_msgs: 5, request_queue_limit: 7
+        limits { max_ack_pending: 3, duplicate_window: \"1m\", batch { max_msgs: 9 } } }";
+    let js = config(text).jetstream;
+    assert_eq!(js.store_dir.as_deref(), Some("/d"));
+    assert_eq!(
+        (js.max_memory, js.max_file),
+        (Some(64 << 20), Some(1 << 30))
+    );
+    assert_eq!(
+        (js.domain.as_deref(), js.unique_tag.as_deref()),
+        (Some("shop-1"), Some("az:"))
+    );
+    assert_eq!((js.strict, js.sync), (false, Sync::Always));
+    assert_eq!((js.request_queue_limit, js.info_queue_limit), (7, 7));
+    assert_eq!(js.limits.max_ack_pending, Some(3));
+    assert_eq!(js.limits.duplicates, Some(Duration::from_secs(60)));
+    assert_eq!(js.limits.batch_max_msgs, 9);
+    assert_eq!(
+        config("store_dir: \"/e\"").jetstream.store_dir.as_deref(),
+        Some("/e")
+    );
+    let note = "x.conf:1:13: \"sync_interval\" has no effect: an ack always waits for the sync";
+    assert_eq!(notes("jetstream { sync_interval: \"2m\" }"), [note]);
+    assert!(notes("jetstream { sync: always }").is_empty());
+}
+
+#[test]
+fn leafnodes() {
+    let text = "leafnodes {
+        reconnect: \"5s\", min_version: \"2.9.0\"
+        authorization { users: [{ user: l, password: p, account: A }] }
+        remotes [
+          { url: \"nats://u:pw@hub:1\", account: A, deny_imports: a, deny_exports: [b, c.>] }
+          { urls: [nats://a, nats-leaf://b:5], credentials: \"~/x.creds\", no_randomize: true, hub: true }
+        ]
+    }
+    accounts { A {} }";
+    let leaf = config(text).leafnodes;
+    assert_eq!(leaf.reconnect_interval, Duration::from_secs(5));
+    assert_eq!(leaf.authorization.users[0].account.as_deref(), Some("A"));
+    let [first, second] = leaf.remotes.as_slice() else {
+        panic!("{:?}", leaf.remotes)
+    };
+    assert_eq!(
+        first.name(),
+        "urls=[\"nats://u:xxxxx@hub:1\"], account=\"A\""
+    );
+    assert_eq!((first.deny_imports.len(), first.deny_exports.len()), (1, 2));
+    let want = "urls=[\"nats://a\" \"nats-leaf://b:5\"], account=\"$G\", credentials=\"~/x.creds\"";
+    assert_eq!(second.name(), want);
+    assert!(second.no_randomize && second.hub && !second.disabled);
+}
+
+#[test]
+fn compression_ends_as_off() {
+    let remote =
+        |mode: &str| format!("leaf {{ remotes: [{{url: nats://a, compression: {mode}}}] }}");
+    for mode in ["off", "\"off\"", "disabled", "false"] {
+        assert!(notes(&remote(mode)).is_empty(), "{mode}");
+    }
+    for mode in [
+        "s2_auto",
+        "s2_fast",
+        "on",
+        "{ mode: s2_best, rtt: [\"5s\"] }",
+    ] {
+        assert_eq!(notes(&remote(mode)).len(), 1, "{mode}");
+    }
+    let want = "x.conf:1:34: unsupported compression mode \"zip\" (write compression: off)";
+    assert_eq!(errors(&remote("zip")), [want]);
+}
+
+#[test]
+fn all_errors_are_told_with_place_and_remedy() {
+    let text = "prot: 4222\nmax_payload: big\nauthorization {\n  usres: []\n}\ntls {}\n";
+    assert_eq!(
+        errors(text),
+        [
+            "x.conf:1:1: unknown field \"prot\" (did you mean \"port\"?)",
+            "x.conf:2:1: interface conversion: interface {} is string, not int64 \
+             (write a whole number, without quotes)",
+            "x.conf:4:3: unknown field \"usres\" (did you mean \"users\"?)",
+            "x.conf:6:1: not supported yet: \"tls\", line 6 (remove it to start)",
+        ]
+    );
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let text = "authorization { users: [{user: a, password: hush1}], token: hush2, x: hush3 }
+        leafnodes { authorization { user: l, password: hush4 }, remotes: [
+          {url: \"nats://u:hush5@h\"}
+          {url: \"nats://h\", nkey: SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY}
+        ] }";
+    let bad = [
+        "leafnodes { remotes: [{ url: \"nats//u:hush6@h\" }] }",
+        "leafnodes { remotes: [{ url: \"nats://u:hush6%zz@h\" }] }",
+        "leafnodes { remotes: [{ url: \"nats://a\", nkey: SUhush6 }] }",
+        "authorization { token: [hush6] }",
+        "authorization { users: hush6 }",
+    ];
+    let shown = errors(text).join("\n")
+        + &format!(
+            "{:?}",
+            config(&text.replace(", token: hush2, x: hush3", ""))
+        )
+        + &bad.map(|text| errors(text).join("\n")).concat();
+    assert!(
+        !shown.contains("hush") && !shown.contains("SUACSSL3"),
+        "{shown}"
+    );
+}
