@@ -11,6 +11,7 @@ mod check;
 mod config;
 mod duration;
 mod error;
+mod json;
 mod lexer;
 mod limits;
 mod nkey;

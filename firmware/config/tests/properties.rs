@@ -29,7 +29,7 @@ impl Source for World {
 
 /// Checks that each error has a place inside the text, or in another file.
 fn reads(text: &str) {
-    let lines = u32::try_from(text.split('\n').count()).unwrap();
+    let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
     let Err(errors) = load_text(text, "x.conf", &World) else {
         return;
     };
@@ -158,11 +158,6 @@ proptest! {
         prop_assert_eq!(map.get("a").unwrap().as_str(), Some(text.as_str()));
         let json = format!("{{\"a\": {written}, \"b\": [{written}, {number}], \"c\": {{\"d\": {flag}}}}}");
         let same = parse(&json, "x.conf", &World).unwrap();
-        for key in ["a", "b", "c"] {
-            let kinds = |value: &frond_config::Value| {
-                format!("{:?}", value.kind).replace(|c: char| c.is_ascii_digit(), "")
-            };
-            prop_assert_eq!(kinds(map.get(key).unwrap()), kinds(same.get(key).unwrap()));
-        }
+        prop_assert_eq!(map.to_json(), same.to_json());
     }
 }

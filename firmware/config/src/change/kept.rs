@@ -59,6 +59,10 @@ fn server_is_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
         &new.monitor_base_path,
         plain,
     )?;
+    limits_are_kept(old, new)
+}
+
+fn limits_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     kept(
         "LogSizeLimit",
         &old.log.size_limit,
