@@ -227,12 +227,14 @@ impl<T> Node<T> {
     }
 }
 
-/// The first token and what follows its dot.
+/// The first token and what follows its dot. Tokens are short: looking at each byte
+/// is faster than a search that gets ready first.
 fn split(subject: &str) -> (&str, Option<&str>) {
-    match subject.split_once('.') {
-        Some((token, rest)) => (token, Some(rest)),
-        None => (subject, None),
-    }
+    let Some(dot) = subject.bytes().position(|byte| byte == b'.') else {
+        return (subject, None);
+    };
+    let (token, rest) = subject.split_at(dot);
+    (token, rest.get(1..))
 }
 
 /// Most filters have one value: no room is kept for more.

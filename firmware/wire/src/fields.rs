@@ -8,7 +8,9 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn of(line: &'a str) -> Self {
-        Self { rest: trim(line) }
+        Self {
+            rest: trim_end(trim_start(line)),
+        }
     }
 }
 
@@ -19,11 +21,9 @@ impl<'a> Iterator for Fields<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let (word, rest) = match self.rest.bytes().position(is_blank) {
-            Some(at) => self.rest.split_at(at),
-            None => (self.rest, ""),
-        };
-        self.rest = rest.trim_start_matches(BLANKS);
+        let end = self.rest.bytes().position(is_blank);
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = trim_start(rest);
         Some(word)
     }
 }
@@ -33,11 +33,9 @@ impl DoubleEndedIterator for Fields<'_> {
         if self.rest.is_empty() {
             return None;
         }
-        let (rest, word) = match self.rest.bytes().rposition(is_blank) {
-            Some(at) => self.rest.split_at(at + 1),
-            None => ("", self.rest),
-        };
-        self.rest = rest.trim_end_matches(BLANKS);
+        let blank = self.rest.bytes().rposition(is_blank);
+        let (rest, word) = self.rest.split_at(blank.map_or(0, |at| at + 1));
+        self.rest = trim_end(rest);
         Some(word)
     }
 }
@@ -59,10 +57,15 @@ pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-const BLANKS: [char; 2] = [' ', '\t'];
+/// Bytes instead of characters: this runs for each word of each message.
+fn trim_start(text: &str) -> &str {
+    let start = text.bytes().position(|byte| !is_blank(byte));
+    text.split_at(start.unwrap_or(text.len())).1
+}
 
-fn trim(line: &str) -> &str {
-    line.trim_matches(BLANKS)
+fn trim_end(text: &str) -> &str {
+    let last = text.bytes().rposition(|byte| !is_blank(byte));
+    text.split_at(last.map_or(0, |at| at + 1)).0
 }
 
 #[cfg(test)]
