@@ -58,6 +58,9 @@ pub(crate) enum ConsumerInput<'a> {
         first: Seq,
         /// Last sequence gone.
         last: Seq,
+        /// The message's subject, when exactly one message left: then nothing needs to be
+        /// counted again, and a consumer that had it on the way tells why it will not come back.
+        subject: Option<&'a str>,
     },
     /// A message on one of the consumer's ack subjects `$JS.ACK.<stream>.<consumer>…`.
     Ack(&'a MessageBuf),

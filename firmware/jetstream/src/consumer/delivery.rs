@@ -1,0 +1,360 @@
+use std::borrow::Cow;
+use std::time::Duration;
+
+use frond_clock::{Instant, Timestamp};
+use frond_ledger::{Body, Seq};
+use frond_wire::{Message, MessageBuf};
+
+use super::advisory::{Delivery, Event, Teller};
+use super::io::{ConsumerOutput, Resident};
+use super::limits;
+use super::machine::{Consumer, Mode};
+use super::scene::Scene;
+use super::status;
+
+/// What comes next.
+enum Choice {
+    /// A message that was delivered before.
+    Again(Seq),
+    /// A message that was not.
+    Fresh(Seq),
+    /// Nothing: too many are on the way.
+    Full,
+    /// Nothing: the stream has no more.
+    End,
+}
+
+/// What became of one attempt.
+enum Attempt {
+    Sent(usize),
+    Skipped,
+    Stopped,
+}
+
+/// One delivery, before anything is changed by it.
+struct Parcel<'a> {
+    seq: Seq,
+    fresh: bool,
+    time: Timestamp,
+    body: &'a Body,
+    header: Cow<'a, [u8]>,
+    payload: &'a [u8],
+    reply: String,
+}
+
+impl Consumer {
+    /// Delivers what can be delivered, within the bounds of one burst.
+    pub(super) fn pump(&mut self, scene: &Scene<'_>) {
+        self.pace.more = false;
+        self.pace.resume_at = None;
+        let (mut messages, mut bytes) = (0, 0);
+        loop {
+            if !self.may_send(scene) {
+                self.nothing_now();
+                break;
+            }
+            match self.attempt(scene) {
+                Attempt::Stopped => break,
+                Attempt::Skipped => messages += 1,
+                Attempt::Sent(size) => {
+                    messages += 1;
+                    bytes += size;
+                }
+            }
+            if messages >= limits::BURST_MESSAGES_MAX || bytes >= limits::BURST_BYTES_MAX {
+                self.pace.more = true;
+                break;
+            }
+        }
+        self.read_on(scene);
+    }
+
+    /// Whether somebody wants a message and would get it.
+    fn may_send(&mut self, scene: &Scene<'_>) -> bool {
+        let paused = self.paused_for(scene.now.wall).is_some();
+        match &mut self.mode {
+            _ if paused => false,
+            Mode::Push(push) => push.may_send(),
+            Mode::Pull(waiting) => waiting.has_taker(scene.mono(), scene.listens, &mut self.out),
+        }
+    }
+
+    fn attempt(&mut self, scene: &Scene<'_>) -> Attempt {
+        let (seq, fresh) = match self.choose(scene) {
+            Choice::Again(seq) => (seq, false),
+            Choice::Fresh(seq) => (seq, true),
+            Choice::Full => return Attempt::Stopped,
+            Choice::End => {
+                self.nothing_now();
+                return Attempt::Stopped;
+            }
+        };
+        let body = match self.bodies.find(seq, scene.messages) {
+            Resident::Here(body) => body,
+            Resident::OnDisk => {
+                self.fetch(scene);
+                return Attempt::Stopped;
+            }
+            Resident::Gone => {
+                self.skip(scene, seq, fresh);
+                return Attempt::Skipped;
+            }
+        };
+        let Some(time) = scene.messages.head(seq).map(|head| head.time) else {
+            self.skip(scene, seq, fresh);
+            return Attempt::Skipped;
+        };
+        if let Some(at) = self.hold_until(scene.mono(), time) {
+            self.pace.resume_at = Some(at);
+            return Attempt::Stopped;
+        }
+        let parcel = self.pack(seq, fresh, time, &body);
+        match self.send(scene, &parcel) {
+            Some(size) => Attempt::Sent(size),
+            None => Attempt::Stopped,
+        }
+    }
+
+    /// What comes next: what is to be delivered again goes before anything new.
+    fn choose(&mut self, scene: &Scene<'_>) -> Choice {
+        while let Some(seq) = self.redelivery.first() {
+            if !self.progress.pending.contains_key(&seq) {
+                self.redelivery.forget(seq);
+            } else if self.is_exhausted(seq) {
+                self.give_up(scene, seq);
+            } else {
+                return Choice::Again(seq);
+            }
+        }
+        if self.is_full() {
+            return Choice::Full;
+        }
+        if let Some(&seq) = self.backlog.list.first() {
+            return Choice::Fresh(seq);
+        }
+        let next = scene
+            .messages
+            .next(self.progress.next_stream, &self.filters);
+        match next.filter(|seq| *seq <= scene.messages.last()) {
+            Some(seq) => Choice::Fresh(seq),
+            None => {
+                self.progress.skip_to(scene.messages.last() + 1);
+                self.backlog.counted_to = self.backlog.counted_to.max(scene.messages.last());
+                self.backlog.after = 0;
+                Choice::End
+            }
+        }
+    }
+
+    /// Whether as many are on the way as may be.
+    pub(super) fn is_full(&self) -> bool {
+        let most = usize::try_from(self.config.max_ack_pending).unwrap_or(0);
+        self.tracks() && most > 0 && self.progress.pending.len() >= most
+    }
+
+    /// Requests that do not wait end when there is nothing for them.
+    fn nothing_now(&mut self) {
+        if let Mode::Pull(waiting) = &mut self.mode {
+            waiting.end_of_stream(&mut self.out);
+        }
+    }
+
+    /// A message that cannot be delivered: it is not there, or cannot be read.
+    fn skip(&mut self, scene: &Scene<'_>, seq: Seq, fresh: bool) {
+        self.bodies.forget(seq);
+        if fresh {
+            self.take_fresh(seq);
+            return;
+        }
+        self.redelivery.forget(seq);
+        let deliveries = self.progress.deliveries(seq);
+        if let Some(pending) = self.progress.pending.get(&seq).copied() {
+            self.progress.ack(seq);
+            let delivery = Delivery {
+                consumer_seq: pending.delivery,
+                stream_seq: seq,
+                deliveries,
+            };
+            let reason = "Unacknowledged message was deleted".into();
+            self.tell(scene, &Event::Terminated(delivery, reason));
+        }
+    }
+
+    /// The message has left the backlog.
+    fn take_fresh(&mut self, seq: Seq) {
+        if self.backlog.list.remove(&seq) {
+            self.progress.advance(seq + 1);
+            if self.backlog.list.is_empty() {
+                self.leave_list();
+            }
+        } else {
+            self.progress.advance(seq + 1);
+            self.backlog.after = self.backlog.after.saturating_sub(1);
+        }
+    }
+
+    /// Replay and rate limit: when this message may go, if not now.
+    fn hold_until(&self, now: Instant, time: Timestamp) -> Option<Instant> {
+        let replay = self.pace.replay.and_then(|replay| {
+            let (stored, sent) = replay.previous?;
+            let gap = time.since(stored);
+            (gap > Duration::from_millis(1)).then(|| sent + gap)
+        });
+        let rate = self.pace.rate.as_ref().map(super::rate::Rate::ready_at);
+        replay.max(rate).filter(|at| *at > now)
+    }
+
+    fn pack<'a>(&self, seq: Seq, fresh: bool, time: Timestamp, body: &'a Body) -> Parcel<'a> {
+        let count = if fresh {
+            1
+        } else {
+            self.progress.deliveries(seq) + 1
+        };
+        let reply = format!(
+            "$JS.ACK.{}.{}.{count}.{seq}.{}.{}.{}",
+            self.stream.name,
+            self.name,
+            self.progress.next_delivery,
+            time.as_nanos(),
+            self.num_pending().saturating_sub(u64::from(fresh)),
+        );
+        let (header, payload) = if self.config.headers_only {
+            (Cow::Owned(with_size(body)), &b""[..])
+        } else {
+            (Cow::Borrowed(body.header()), body.payload())
+        };
+        Parcel {
+            seq,
+            fresh,
+            time,
+            body,
+            header,
+            payload,
+            reply,
+        }
+    }
+
+    /// Sends it to whoever is next and notes that; `None` when nobody takes it.
+    fn send(&mut self, scene: &Scene<'_>, parcel: &Parcel<'_>) -> Option<usize> {
+        let size = parcel.size();
+        let signed = i64::try_from(size).unwrap_or(i64::MAX);
+        let (to, unused) = match &mut self.mode {
+            Mode::Push(push) => (push.subject(), None),
+            Mode::Pull(waiting) => {
+                let taker = waiting.take(scene.mono(), signed, scene.listens, &mut self.out)?;
+                (taker.reply, taker.bytes_unused)
+            }
+        };
+        self.note(scene, parcel);
+        self.out.push(ConsumerOutput::Deliver {
+            to: to.clone(),
+            message: parcel.message(),
+        });
+        if let Some(bytes) = unused {
+            let text = "409 Batch Completed";
+            self.out.publish(status::unfinished(&to, text, 0, bytes));
+        }
+        self.sent(scene, size);
+        Some(size)
+    }
+
+    /// Progress after a delivery.
+    fn note(&mut self, scene: &Scene<'_>, parcel: &Parcel<'_>) {
+        let seq = parcel.seq;
+        self.bodies.forget(seq);
+        if parcel.fresh {
+            self.take_fresh(seq);
+        } else {
+            self.redelivery.forget(seq);
+            self.progress.count_again(seq);
+        }
+        let tracked = self.tracks();
+        self.progress.deliver(seq, scene.now.wall, tracked);
+        if tracked {
+            self.rearm_now(scene.mono(), seq);
+        } else {
+            self.done(seq, seq);
+        }
+        self.delivered_at = Some(scene.now.wall);
+        self.idle.used(scene.mono());
+        if let Some(rate) = &mut self.pace.rate {
+            rate.sent(scene.mono(), parcel.size() as u64);
+        }
+        if let Some(replay) = &mut self.pace.replay {
+            replay.previous = Some((parcel.time, scene.mono()));
+            if seq >= replay.upto {
+                self.pace.replay = None;
+            }
+        }
+    }
+
+    /// Asks for the bodies that come next, when somebody waits for them.
+    fn fetch(&mut self, scene: &Scene<'_>) {
+        let fresh = self.backlog.list.iter().copied();
+        let mut from = self.after_list();
+        let filters = &self.filters;
+        let after = std::iter::from_fn(|| {
+            let seq = scene.messages.next(from, filters)?;
+            from = seq + 1;
+            Some(seq)
+        });
+        let coming = self.redelivery.queued().chain(fresh).chain(after);
+        if let Some(block) = self.bodies.plan(coming, scene.messages) {
+            self.out.push(ConsumerOutput::Fetch(block));
+        }
+    }
+
+    /// Reads on before what was read is used up.
+    fn read_on(&mut self, scene: &Scene<'_>) {
+        let left = self.bodies.len();
+        let wanted = match &self.mode {
+            Mode::Push(push) => push.may_send(),
+            Mode::Pull(waiting) => {
+                usize::try_from(waiting.wanted()).is_ok_and(|wanted| wanted > left)
+            }
+        };
+        let low = left > 0 && left < limits::FETCH_MESSAGES_MAX / 2;
+        if low && wanted && !self.is_full() && !self.bodies.is_waiting() {
+            self.fetch(scene);
+        }
+    }
+
+    /// Tells those who watch, when there are any.
+    pub(super) fn tell(&mut self, scene: &Scene<'_>, event: &Event) {
+        let teller = Teller {
+            stream: &self.stream.name,
+            consumer: &self.name,
+            domain: self.stream.domain.as_deref(),
+        };
+        if (scene.listens)(&event.subject(teller)) {
+            let message = event.message(teller, scene.now.wall, &mut self.rng);
+            self.out.publish(message);
+        }
+    }
+}
+
+impl Parcel<'_> {
+    fn size(&self) -> usize {
+        self.body.subject().len() + self.reply.len() + self.header.len() + self.payload.len()
+    }
+
+    fn message(&self) -> MessageBuf {
+        MessageBuf::copy_of(&Message {
+            subject: self.body.subject(),
+            reply: Some(&self.reply),
+            header: &self.header,
+            payload: self.payload,
+        })
+    }
+}
+
+/// The stored headers and the size of the payload that is left out.
+fn with_size(body: &Body) -> Vec<u8> {
+    let stored = body.header();
+    let mut header = match stored.strip_suffix(b"\r\n") {
+        Some(open) => open.to_vec(),
+        None => b"NATS/1.0\r\n".to_vec(),
+    };
+    header.extend_from_slice(format!("Nats-Msg-Size: {}\r\n\r\n", body.payload().len()).as_bytes());
+    header
+}

@@ -1,0 +1,53 @@
+use frond_wire::MessageBuf;
+
+use super::machine::{Consumer, Mode};
+use super::pull::PullRequest;
+use super::scene::Scene;
+use super::status::status;
+
+impl Consumer {
+    /// A pull request; without a reply subject nobody could be served.
+    pub(super) fn on_next(&mut self, scene: &Scene<'_>, message: &MessageBuf) {
+        let parts = message.message();
+        if let Some(reply) = parts.reply {
+            self.next(scene, reply, parts.payload);
+        }
+    }
+
+    /// Queues a request for `reply`, or says why not.
+    // spec: nats-server v2.14.0 server/consumer.go processNextMsgRequest
+    pub(super) fn next(&mut self, scene: &Scene<'_>, reply: &str, body: &[u8]) {
+        self.idle.used(scene.mono());
+        let verdict = PullRequest::parse(body)
+            .and_then(|request| request.check(&self.config).map(|()| request));
+        let available = self.num_pending() + self.redelivery.len() as u64;
+        let Mode::Pull(waiting) = &mut self.mode else {
+            self.out
+                .publish(status(reply, "409 Consumer is push based"));
+            return;
+        };
+        let request = match verdict {
+            Ok(request) => request,
+            Err(text) => {
+                self.out.publish(status(reply, &text));
+                return;
+            }
+        };
+        let now = scene.mono();
+        waiting.make_room(now, scene.listens, &mut self.out);
+        if request.no_wait {
+            if available == 0 && request.expires == 0 {
+                self.out.publish(status(reply, "404 No Messages"));
+                return;
+            }
+            let wanted = u64::try_from(waiting.wanted()).unwrap_or(0);
+            if available > 0 && available < wanted {
+                self.out.publish(status(reply, "408 Requests Pending"));
+                return;
+            }
+        }
+        if !waiting.push(now, reply, &request) && request.idle_heartbeat <= 0 {
+            self.out.publish(status(reply, "409 Exceeded MaxWaiting"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use frond_ledger::{Body, Seq, Stored};
+
+use super::io::{Messages, Resident};
+use super::limits;
+
+/// Bodies that were fetched before their turn, and the fetch that is on the way.
+#[derive(Debug, Default)]
+pub(crate) struct ReadAhead {
+    bodies: BTreeMap<Seq, Body>,
+    unreadable: BTreeSet<Seq>,
+    asked: Vec<Seq>,
+}
+
+impl ReadAhead {
+    /// Where the body of `seq` is, with what was fetched.
+    pub(crate) fn find(&self, seq: Seq, messages: &dyn Messages) -> Resident {
+        if let Some(body) = self.bodies.get(&seq) {
+            return Resident::Here(body.clone());
+        }
+        match messages.body(seq) {
+            Resident::OnDisk if self.unreadable.contains(&seq) => Resident::Gone,
+            found => found,
+        }
+    }
+
+    /// `seq` was delivered, or never will be.
+    pub(crate) fn forget(&mut self, seq: Seq) {
+        self.bodies.remove(&seq);
+        self.unreadable.remove(&seq);
+    }
+
+    /// Messages `first..=last` left the stream.
+    pub(crate) fn forget_range(&mut self, first: Seq, last: Seq) {
+        let gone: Vec<Seq> = self.bodies.range(first..=last).map(|(s, _)| *s).collect();
+        for seq in gone {
+            self.bodies.remove(&seq);
+        }
+    }
+
+    /// Whether a fetch is on the way.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// How many fetched bodies wait for their turn.
+    pub(crate) fn len(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Chooses what to fetch from the messages that come next, in their order.
+    pub(crate) fn plan(
+        &mut self,
+        coming: impl Iterator<Item = Seq>,
+        messages: &dyn Messages,
+    ) -> Option<Vec<Seq>> {
+        if self.is_waiting() {
+            return None;
+        }
+        let room = limits::FETCH_MESSAGES_MAX.saturating_sub(self.bodies.len());
+        let mut bytes = 0;
+        let mut block = BTreeSet::new();
+        for seq in coming.take(limits::FETCH_MESSAGES_MAX * 2) {
+            if block.len() >= room.max(1) {
+                break;
+            }
+            let on_disk = matches!(self.find(seq, messages), Resident::OnDisk);
+            let Some(head) = messages.head(seq).filter(|_| on_disk) else {
+                continue;
+            };
+            if !block.is_empty() && bytes + head.bytes > limits::FETCH_BYTES_MAX {
+                break;
+            }
+            bytes += head.bytes;
+            block.insert(seq);
+        }
+        self.asked = block.iter().copied().collect();
+        (!block.is_empty()).then(|| self.asked.clone())
+    }
+
+    /// The answer to the fetch that is on the way.
+    pub(crate) fn fetched(&mut self, messages: &[Stored], missing: &[Seq]) {
+        let asked = std::mem::take(&mut self.asked);
+        self.unreadable.extend(missing.iter().copied());
+        self.unreadable.extend(asked);
+        for stored in messages {
+            self.unreadable.remove(&stored.seq);
+            self.bodies.insert(stored.seq, stored.body.clone());
+        }
+    }
+}

@@ -1,0 +1,163 @@
+use super::*;
+use crate::consumer::config::DeliverPolicy;
+
+fn stream() -> Shelf {
+    let mut shelf = Shelf::default();
+    for (index, subject) in ["a.1", "a.2", "a.1", "a.3", "a.2"].into_iter().enumerate() {
+        let time = Timestamp::from_nanos(START_NS + index as i64 * 1_000_000_000);
+        put(&mut shelf, time, subject, b"", &(index + 1).to_string());
+    }
+    shelf
+}
+
+fn now() -> Now {
+    Now {
+        mono: Instant::from_nanos(0),
+        wall: Timestamp::from_nanos(START_NS + 10_000_000_000),
+    }
+}
+
+fn with(policy: DeliverPolicy, filters: &[&str]) -> ConsumerConfig {
+    ConsumerConfig {
+        deliver_policy: policy,
+        filter_subjects: filters.iter().map(|f| (*f).to_owned()).collect(),
+        ..explicit()
+    }
+}
+
+/// Where each policy starts, what is left then, and what comes.
+#[test]
+fn every_policy_starts_where_it_should() {
+    use DeliverPolicy::*;
+    let by_seq = |seq| ConsumerConfig {
+        opt_start_seq: seq,
+        ..with(ByStartSequence, &[])
+    };
+    let by_time = |seconds: i64, filters: &[&str]| ConsumerConfig {
+        opt_start_time: Some(Timestamp::from_nanos(START_NS + seconds * 1_000_000_000)),
+        ..with(ByStartTime, filters)
+    };
+    for (config, comes) in [
+        (with(All, &[]), &["1", "2", "3", "4", "5"][..]),
+        (with(All, &["a.1", "a.3"]), &["1", "3", "4"]),
+        (with(Last, &[]), &["5"]),
+        (with(Last, &["a.1"]), &["3"]),
+        (with(New, &[]), &[]),
+        (with(LastPerSubject, &["a.*"]), &["3", "4", "5"]),
+        (with(LastPerSubject, &["a.9"]), &[]),
+        (by_seq(4), &["4", "5"]),
+        (by_time(3, &[]), &["4", "5"]),
+        (by_time(3, &["a.2"]), &["5"]),
+        (by_time(30, &[]), &[]),
+    ] {
+        let mut world = World::on(stream(), facts(), config.clone(), now());
+        let pending = world.consumer.info(world.now).num_pending;
+        world.pull("r", "10");
+        let seen = world.take();
+        let payloads: Vec<_> = seen.iter().map(|s| s.payload.as_str()).collect();
+        assert_eq!(payloads, comes, "{config:?}");
+        assert_eq!(pending as usize, comes.len(), "{config:?}");
+        for (left, seen) in seen.iter().rev().enumerate() {
+            assert!(
+                seen.reply.ends_with(&format!(".{left}")),
+                "{config:?} {seen:?}"
+            );
+        }
+        world.publish("a.1", "later");
+        world.publish("a.2", "later");
+        assert!(config.filter_subjects == ["a.9"] || world.came().contains(&"later".into()));
+    }
+}
+
+#[test]
+fn an_explicit_start_may_lie_ahead() {
+    let config = ConsumerConfig {
+        opt_start_seq: 7,
+        ..with(DeliverPolicy::ByStartSequence, &[])
+    };
+    let mut world = World::on(stream(), facts(), config, now());
+    assert_eq!(world.consumer.info(world.now).delivered.stream_seq, 6);
+    world.pull("r", "10");
+    world.publish("a.1", "6");
+    assert_eq!(world.consumer.info(world.now).num_pending, 0);
+    world.publish("a.1", "7");
+    assert_eq!(world.came(), ["7"]);
+}
+
+#[test]
+fn a_list_survives_changes_of_the_stream() {
+    let mut world = World::on(
+        stream(),
+        facts(),
+        with(DeliverPolicy::LastPerSubject, &["a.>"]),
+        now(),
+    );
+    world.publish("a.1", "6");
+    world.remove(4);
+    assert_eq!(world.consumer.info(world.now).num_pending, 3);
+    world.pull("r", "1");
+    assert_eq!(world.came(), ["3"]);
+    world.pass(seconds(1));
+    world.restart();
+    assert_eq!(world.consumer.info(world.now).num_pending, 2);
+    world.pull("r", "5");
+    assert_eq!(world.came(), ["5", "6"]);
+}
+
+#[test]
+fn a_purge_moves_everything_up() {
+    let mut world = World::on(stream(), facts(), with(DeliverPolicy::All, &[]), now());
+    world.pull("r", "2");
+    world.shelf.messages.clear();
+    world.input(|_| ConsumerInput::Removed {
+        first: 1,
+        last: 5,
+        subject: None,
+    });
+    let info = world.consumer.info(world.now);
+    assert_eq!((info.num_pending, info.num_ack_pending), (0, 0));
+    assert_eq!(
+        (info.delivered.stream_seq, info.ack_floor.stream_seq),
+        (5, 5)
+    );
+    world.take();
+    world.pull("r", "1");
+    world.publish("a.1", "6");
+    assert_eq!(world.came(), ["6"]);
+}
+
+#[test]
+fn a_purge_by_subject_leaves_the_others() {
+    let mut world = World::on(
+        stream(),
+        facts(),
+        with(DeliverPolicy::All, &["a.1", "a.2"]),
+        now(),
+    );
+    world.pull("r", "1");
+    world.take();
+    world
+        .shelf
+        .messages
+        .retain(|_, (_, body)| body.subject() != "a.1");
+    world.input(|_| ConsumerInput::Removed {
+        first: 1,
+        last: 3,
+        subject: None,
+    });
+    let info = world.consumer.info(world.now);
+    assert_eq!((info.num_pending, info.num_ack_pending), (2, 0));
+    world.pull("r", "9");
+    assert_eq!(world.came(), ["2", "5"]);
+}
+
+#[test]
+fn new_filters_are_counted_anew() {
+    let mut world = World::on(stream(), facts(), with(DeliverPolicy::All, &["a.1"]), now());
+    assert_eq!(world.consumer.info(world.now).num_pending, 2);
+    let config = with(DeliverPolicy::All, &["a.2", "a.3"])
+        .prepare(&facts(), &ServerLimits::default(), false)
+        .unwrap();
+    world.consumer.update(world.now, config, &world.shelf);
+    assert_eq!(world.consumer.info(world.now).num_pending, 3);
+}

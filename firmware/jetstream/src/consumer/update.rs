@@ -1,0 +1,102 @@
+use frond_clock::Now;
+use frond_ledger::Seq;
+
+use super::config::{ConsumerConfig, DeliverPolicy, StreamFacts};
+use super::idle::Idle;
+use super::io::Messages;
+use super::machine::{Consumer, Mode, rate};
+use crate::errors::{ApiError, CONSUMER_INVALID_RESET};
+
+impl Consumer {
+    /// Takes a prepared description that [`super::admit_change`] has let pass.
+    /// Wake it with `ConsumerInput::Time` afterwards.
+    // spec: nats-server v2.14.0 server/consumer.go updateConfig
+    pub(crate) fn update(&mut self, now: Now, mut config: ConsumerConfig, messages: &dyn Messages) {
+        config.pause_until = self.config.pause_until;
+        let old = std::mem::replace(&mut self.config, config);
+        let new = &self.config;
+        if let Mode::Push(push) = &mut self.mode
+            && old.deliver_subject != new.deliver_subject
+        {
+            push.redirect(&new.deliver_subject);
+            for seq in self.progress.pending.keys() {
+                self.redelivery.queue(*seq);
+            }
+        }
+        if old.rate_limit_bps != new.rate_limit_bps {
+            self.pace.rate = rate(new, &self.stream);
+        }
+        if old.inactive_threshold != new.inactive_threshold {
+            self.idle = Idle::new(now.mono, new, &mut self.rng);
+        }
+        let waits_changed = old.ack_wait != new.ack_wait || old.backoff != new.backoff;
+        let filters = new.filters();
+        if waits_changed {
+            self.rearm_all(now);
+        }
+        if self.filters != filters {
+            self.filters = filters;
+            let mut list = std::mem::take(&mut self.backlog.list);
+            list.retain(|seq| {
+                messages
+                    .head(*seq)
+                    .is_some_and(|head| self.wants(head.subject))
+            });
+            self.recount(list, messages);
+        }
+        self.wake_now(now);
+    }
+
+    /// The stream's description changed.
+    pub(crate) fn stream_updated(&mut self, now: Now, stream: &StreamFacts) {
+        self.stream = stream.clone();
+        self.wake_now(now);
+    }
+
+    /// Starts over after the ack floor, or at `seq` where the deliver policy allows it.
+    /// Returns the sequence it starts at.
+    ///
+    /// # Errors
+    /// 10204 with the reason.
+    // spec: nats-server v2.14.0 server/consumer.go resetStartingSeq
+    pub(crate) fn reset(
+        &mut self,
+        now: Now,
+        seq: Option<Seq>,
+        messages: &dyn Messages,
+    ) -> Result<Seq, ApiError> {
+        let refuse = |text: &str| Err(CONSUMER_INVALID_RESET.with("err", text));
+        let start = match (seq, self.config.deliver_policy) {
+            (None, _) => self.progress.floor.stream + 1,
+            (Some(seq), DeliverPolicy::All) => seq,
+            (Some(seq), DeliverPolicy::ByStartSequence) if seq < self.config.opt_start_seq => {
+                return refuse("below start seq");
+            }
+            (Some(seq), DeliverPolicy::ByStartTime)
+                if seq < messages.at_time(self.config.opt_start_time.unwrap_or_default()) =>
+            {
+                return refuse("below start time");
+            }
+            (Some(seq), DeliverPolicy::ByStartSequence | DeliverPolicy::ByStartTime) => seq,
+            (Some(_), DeliverPolicy::Last | DeliverPolicy::New | DeliverPolicy::LastPerSubject) => {
+                return refuse("not allowed");
+            }
+        };
+        self.progress.reset(start);
+        self.redelivery.clear();
+        self.recount(std::collections::BTreeSet::new(), messages);
+        self.save_whole(frond_ledger::Need::Sync);
+        self.wake_now(now);
+        Ok(start)
+    }
+
+    fn rearm_all(&mut self, now: Now) {
+        let queued: std::collections::BTreeSet<Seq> = self.redelivery.queued().collect();
+        let pending: Vec<Seq> = self.progress.pending.keys().copied().collect();
+        for seq in pending {
+            if !queued.contains(&seq) {
+                self.rearm(now, seq);
+            }
+        }
+    }
+}

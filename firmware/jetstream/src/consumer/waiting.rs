@@ -1,0 +1,259 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use frond_clock::Instant;
+use frond_wire::MessageBuf;
+
+use super::limits;
+use super::outbox::Outbox;
+use super::progress::Floor;
+use super::pull::PullRequest;
+use super::scene::Listens;
+use super::status;
+
+/// The pull requests that are not served yet, in the order they are served.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    queue: VecDeque<Request>,
+    places: usize,
+    /// When everybody's interest was last looked at because no place was free.
+    swept: Option<Instant>,
+}
+
+/// One request that waits.
+#[derive(Debug)]
+pub(crate) struct Request {
+    reply: Box<str>,
+    /// Messages it still wants; may start at 0 or below, then it is served once.
+    left: i64,
+    /// Bytes it still takes; 0: any.
+    bytes_left: i64,
+    limited: bool,
+    delivered: u64,
+    no_wait: bool,
+    expires: Option<Instant>,
+    heartbeat: Option<(Duration, Instant)>,
+}
+
+/// Who gets a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Taker {
+    /// The request's inbox.
+    pub(crate) reply: Box<str>,
+    /// Bytes the request would still have taken, when this message was its last.
+    pub(crate) bytes_unused: Option<i64>,
+}
+
+impl Waiting {
+    /// Room for `places` requests.
+    pub(crate) fn new(places: i64) -> Self {
+        let places = places.clamp(0, limits::WAITING_MAX);
+        Self {
+            queue: VecDeque::new(),
+            places: usize::try_from(places).unwrap_or(0),
+            swept: None,
+        }
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Messages wanted by all together.
+    pub(crate) fn wanted(&self) -> i64 {
+        self.queue
+            .iter()
+            .fold(0, |sum, request| sum.saturating_add(request.left))
+    }
+
+    /// When something is due by itself.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.queue
+            .iter()
+            .flat_map(|r| r.expires.into_iter().chain(r.heartbeat.map(|(_, at)| at)))
+            .min()
+    }
+
+    /// Makes room when there is none, looking at everybody's interest at most once a second.
+    pub(crate) fn make_room(&mut self, now: Instant, reach: &Listens<'_>, out: &mut Outbox) {
+        let recently = self
+            .swept
+            .is_some_and(|at| now.since(at) <= Duration::from_secs(1));
+        if self.queue.len() >= self.places && !recently {
+            self.swept = Some(now);
+            self.expire(now, out);
+            self.queue.retain(|request| reach(&request.reply));
+        }
+    }
+
+    /// Queues a request; false when there is no place.
+    pub(crate) fn push(&mut self, now: Instant, reply: &str, request: &PullRequest) -> bool {
+        if self.queue.len() >= self.places {
+            return false;
+        }
+        let after = |nanos: i64| Duration::from_nanos(nanos.unsigned_abs());
+        self.queue.push_back(Request {
+            reply: reply.into(),
+            left: request.batch,
+            bytes_left: request.max_bytes.max(0),
+            limited: request.max_bytes > 0,
+            delivered: 0,
+            no_wait: request.no_wait,
+            expires: (request.expires != 0).then(|| {
+                if request.expires < 0 {
+                    now
+                } else {
+                    now + after(request.expires)
+                }
+            }),
+            heartbeat: (request.idle_heartbeat > 0).then(|| {
+                let every = after(request.idle_heartbeat);
+                (every, now + every)
+            }),
+        });
+        true
+    }
+
+    /// Drops requests at the head that nobody listens for any more, until one is live.
+    pub(crate) fn has_taker(
+        &mut self,
+        now: Instant,
+        reach: &Listens<'_>,
+        out: &mut Outbox,
+    ) -> bool {
+        while let Some(head) = self.queue.front() {
+            if head.is_over(now) {
+                out.publish(head.timeout());
+            } else if reach(&head.reply) {
+                return true;
+            }
+            self.queue.pop_front();
+        }
+        false
+    }
+
+    /// Who takes a message of `size` bytes: the first live request with room for it.
+    /// It goes to the end of the queue when it wants more.
+    // spec: nats-server v2.14.0 server/consumer.go nextWaiting
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        size: i64,
+        reach: &Listens<'_>,
+        out: &mut Outbox,
+    ) -> Option<Taker> {
+        while self.has_taker(now, reach, out) {
+            let mut head = self.queue.pop_front()?;
+            if head.limited && size > head.bytes_left {
+                out.publish(status::unfinished(
+                    &head.reply,
+                    "409 Message Size Exceeds MaxBytes",
+                    head.left,
+                    head.bytes_left,
+                ));
+                continue;
+            }
+            return Some(self.serve(now, size, &mut head).unwrap_or_else(|| {
+                let reply = head.reply.clone();
+                self.queue.push_back(head);
+                Taker {
+                    reply,
+                    bytes_unused: None,
+                }
+            }));
+        }
+        None
+    }
+
+    /// Counts the message; `Some` when it was the request's last.
+    fn serve(&mut self, now: Instant, size: i64, head: &mut Request) -> Option<Taker> {
+        head.delivered += 1;
+        head.left = head.left.saturating_sub(1);
+        if head.limited {
+            head.bytes_left -= size;
+            if head.bytes_left == 0 {
+                head.left = 0;
+            }
+        }
+        if let Some((every, at)) = &mut head.heartbeat {
+            *at = now + *every;
+        }
+        (head.left <= 0).then(|| Taker {
+            reply: head.reply.clone(),
+            bytes_unused: (head.limited && head.bytes_left > 0).then_some(head.bytes_left),
+        })
+    }
+
+    /// Ends what is over and sends the heartbeats that are due.
+    pub(crate) fn tick(&mut self, now: Instant, last: Floor, out: &mut Outbox) {
+        self.expire(now, out);
+        for request in &mut self.queue {
+            if let Some((every, at)) = &mut request.heartbeat
+                && *at <= now
+            {
+                *at = now + *every;
+                out.publish(status::heartbeat(&request.reply, last, None));
+            }
+        }
+    }
+
+    /// There is no message left: requests that do not wait are over.
+    pub(crate) fn end_of_stream(&mut self, out: &mut Outbox) {
+        self.queue.retain(|request| {
+            let over = request.no_wait && (request.expires.is_none() || request.delivered > 0);
+            if over {
+                out.publish(status::status(&request.reply, "404 No Messages"));
+            }
+            !over
+        });
+    }
+
+    /// Somebody stopped listening: drops the requests of those who are gone.
+    pub(crate) fn interest_changed(&mut self, filter: &str, reach: &Listens<'_>) {
+        self.queue.retain(|request| {
+            !frond_subject::matches(filter, &request.reply) || reach(&request.reply)
+        });
+    }
+
+    /// Ends every request with one status; `counted`: with what it still wanted.
+    pub(crate) fn end_all(&mut self, text: &str, counted: bool, out: &mut Outbox) {
+        for request in self.queue.drain(..) {
+            out.publish(if counted {
+                status::unfinished(&request.reply, text, request.left, request.bytes_left)
+            } else {
+                status::status(&request.reply, text)
+            });
+        }
+    }
+
+    fn expire(&mut self, now: Instant, out: &mut Outbox) {
+        self.queue.retain(|request| {
+            let over = request.is_over(now);
+            if over {
+                out.publish(request.timeout());
+            }
+            !over
+        });
+    }
+}
+
+impl Request {
+    fn is_over(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|at| at <= now)
+    }
+
+    fn timeout(&self) -> MessageBuf {
+        status::unfinished(
+            &self.reply,
+            "408 Request Timeout",
+            self.left,
+            self.bytes_left,
+        )
+    }
+}
