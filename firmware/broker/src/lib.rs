@@ -1,10 +1,37 @@
 //! Sessions, interest, delivery, queue groups, outboxes, and the one path every message takes.
 //!
 //! This crate knows no streams (a stream is a number it delivers to), no sockets and no files.
+//! [`Broker`] is the machine; [`Link`] is the seam to other servers.
 
+mod broker;
+mod client;
+mod closing;
+mod connection;
+mod interest;
+mod internal;
+mod keepalive;
+mod limits;
 mod link;
+mod links;
+mod outbox;
+mod output;
+mod publish;
+mod reload;
+mod slab;
+mod subscribe;
+mod upcalls;
+mod view;
 
+#[cfg(test)]
+mod tests;
+
+pub use broker::{Broker, Next, Setup, Taken, Totals};
+pub use connection::{PeerAddr, Traffic};
+pub use limits::Limits;
 pub use link::{
     Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Sent,
     ServerFacts, Source, Upcalls, Via,
 };
+pub use outbox::Outbox;
+pub use output::Output;
+pub use view::{AccountView, ClientView, ClosedClient, SubView};

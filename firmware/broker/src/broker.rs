@@ -1,0 +1,480 @@
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use frond_account::{AccountId, Directory};
+use frond_clock::{Instant, Now, Rng, Timers};
+use frond_wire::{ServerInfo, Step, WireError, encode};
+
+use crate::closing::ClosedRing;
+use crate::connection::{Connection, Kind, Session, State};
+use crate::interest::{Change, Interest, Sub, SubId};
+use crate::links::LinkSlot;
+use crate::slab::Slab;
+use crate::{Conn, Level, Limits, LinkId, Outbox, Output, PeerAddr, ServerFacts, Traffic};
+
+/// All connections, subscriptions and links of this server, and the one path of messages.
+///
+/// After each call take everything [`Broker::poll`] has, and call [`Broker::on_time`] when
+/// [`Broker::deadline`] passes.
+#[derive(Debug)]
+pub struct Broker {
+    pub(crate) facts: ServerFacts,
+    pub(crate) info: ServerInfo,
+    pub(crate) limits: Limits,
+    pub(crate) directory: Directory,
+    pub(crate) rng: Rng,
+    pub(crate) now: Now,
+    pub(crate) accounts: Vec<AccountState>,
+    pub(crate) subs: Slab<Sub>,
+    pub(crate) conns: Slab<Connection>,
+    pub(crate) by_conn: HashMap<Conn, u32>,
+    pub(crate) links: BTreeMap<LinkId, LinkSlot>,
+    pub(crate) next_link: u32,
+    pub(crate) internal: HashMap<(AccountId, u64), Vec<SubId>>,
+    pub(crate) timers: Timers<Alarm>,
+    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) dirty: VecDeque<u32>,
+    pub(crate) closes: VecDeque<(Conn, Box<str>)>,
+    pub(crate) changes: VecDeque<Change>,
+    /// Subscriptions that had their last message.
+    pub(crate) spent: Vec<SubId>,
+    /// Connections whose outbox ran over, found while others were being served.
+    pub(crate) overrun: Vec<u32>,
+    /// Whether some receiver can hardly follow, since this was last asked.
+    pub(crate) stalled: bool,
+    pub(crate) clients: usize,
+    pub(crate) next_token: u64,
+    pub(crate) totals: Totals,
+    pub(crate) closed: ClosedRing,
+    /// Whether clients are asked to go elsewhere.
+    pub(crate) lame_duck: bool,
+}
+
+/// What a broker is made of.
+#[derive(Debug)]
+pub struct Setup {
+    /// Facts told to links.
+    pub facts: ServerFacts,
+    /// What every client's `INFO` has in common; what differs by client is filled in.
+    pub info: ServerInfo,
+    /// How much of everything.
+    pub limits: Limits,
+    /// Who may connect.
+    pub directory: Directory,
+    /// For choices, and for nonces: seeded from the system.
+    pub rng: Rng,
+}
+
+/// Sums since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Of all connections, gone ones included.
+    pub traffic: Traffic,
+    /// Clients that ever connected.
+    pub connections: u64,
+    /// Connections closed because they read too slowly.
+    pub slow_consumers: u64,
+    /// Connections closed because they didn't answer pings.
+    pub stale_connections: u64,
+    /// Times a producer was asked to wait.
+    pub stalls: u64,
+}
+
+/// One account as the broker keeps it.
+#[derive(Debug)]
+pub(crate) struct AccountState {
+    pub(crate) interest: Interest,
+    pub(crate) clients: u32,
+    pub(crate) leafs: u32,
+    pub(crate) traffic: Traffic,
+    pub(crate) slow_consumers: u64,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Alarm {
+    Auth(Conn),
+    Ping(Conn),
+    Link(LinkId),
+}
+
+/// What became of the bytes of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Bytes at the start of the buffer that are done with.
+    pub consumed: usize,
+    /// What to do next.
+    pub next: Next,
+}
+
+/// When to call [`Broker::bytes`] again for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// When the buffer holds at least so many bytes in total.
+    Read(usize),
+    /// The same, but some receiver is behind: wait a few milliseconds, or until it drained.
+    Stall(usize),
+    /// After [`Broker::verified`], with what is left of the buffer.
+    Verify,
+    /// Never: the connection is being closed.
+    Never,
+}
+
+impl Broker {
+    /// A broker without connections.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let closed = ClosedRing::new(setup.limits.closed_clients_max);
+        let mut broker = Self {
+            facts: setup.facts,
+            info: setup.info,
+            limits: setup.limits,
+            directory: setup.directory,
+            rng: setup.rng,
+            now: Now::default(),
+            accounts: Vec::new(),
+            subs: Slab::new(),
+            conns: Slab::new(),
+            by_conn: HashMap::new(),
+            links: BTreeMap::new(),
+            next_link: 0,
+            internal: HashMap::new(),
+            timers: Timers::new(),
+            outputs: VecDeque::new(),
+            dirty: VecDeque::new(),
+            closes: VecDeque::new(),
+            changes: VecDeque::new(),
+            spent: Vec::new(),
+            overrun: Vec::new(),
+            stalled: false,
+            clients: 0,
+            next_token: 0,
+            totals: Totals::default(),
+            closed,
+            lame_duck: false,
+        };
+        broker.grow_accounts();
+        broker
+    }
+
+    /// A client connected. `conn` must be new.
+    pub fn open(&mut self, now: Now, conn: Conn, peer: PeerAddr) {
+        self.now = now;
+        let nonce = self.nonce();
+        let session = Session::new(self.directory.default_account(), nonce, now.mono);
+        let kind = Kind::Client(Box::new(session));
+        let slot = self.add_connection(conn, peer, kind);
+        self.totals.connections += 1;
+        self.clients += 1;
+        self.send_info(slot, InfoMoment::Greeting);
+        if self.clients > self.limits.connections_max {
+            self.refuse(
+                slot,
+                "maximum connections exceeded",
+                "Maximum Connections Exceeded",
+            );
+        } else if self.directory.auth_required() {
+            let at = now.mono + self.limits.auth_time_max;
+            self.timers.set(Alarm::Auth(conn), at);
+        } else {
+            self.plan_first_ping(conn);
+        }
+        self.settle();
+    }
+
+    /// Bytes came: runs every whole operation at the start of `buf`.
+    pub fn bytes(&mut self, now: Now, conn: Conn, buf: &[u8]) -> Taken {
+        self.now = now;
+        let mut consumed = 0;
+        let next = match self.by_conn.get(&conn) {
+            None => Next::Never,
+            Some(slot) => self.run(*slot, buf, &mut consumed),
+        };
+        self.settle();
+        let next = match next {
+            Next::Read(need) if self.stalled => {
+                self.totals.stalls += 1;
+                Next::Stall(need)
+            }
+            Next::Read(_) | Next::Stall(_) | Next::Verify | Next::Never => next,
+        };
+        self.stalled = false;
+        Taken { consumed, next }
+    }
+
+    /// The connection is gone: the peer closed it, it failed, or [`Output::Close`] is done.
+    /// `cause` counts only when the broker didn't close it.
+    pub fn closed(&mut self, now: Now, conn: Conn, cause: &str) {
+        self.now = now;
+        let Some(slot) = self.by_conn.get(&conn).copied() else {
+            return;
+        };
+        self.begin_close(slot, cause, Ending::Gone);
+        self.settle();
+        self.by_conn.remove(&conn);
+        self.conns.remove(slot);
+    }
+
+    /// Closes a connection from here, as an operator wishes or because writing failed.
+    pub fn close(&mut self, now: Now, conn: Conn, cause: &str) {
+        self.now = now;
+        if let Some(slot) = self.by_conn.get(&conn).copied() {
+            self.begin_close(slot, cause, Ending::Wanted);
+        }
+        self.settle();
+    }
+
+    /// What waits to be written to a connection.
+    pub fn outbox(&mut self, conn: Conn) -> Option<&mut Outbox> {
+        let slot = *self.by_conn.get(&conn)?;
+        Some(&mut self.conns.get_mut(slot)?.outbox)
+    }
+
+    /// The next wish. Flushes come after everything that may still add to an outbox, and
+    /// each connection is flushed once; closes come last.
+    pub fn poll(&mut self) -> Option<Output> {
+        if let Some(output) = self.outputs.pop_front() {
+            return Some(output);
+        }
+        while let Some(slot) = self.dirty.pop_front() {
+            if let Some(connection) = self.conns.get_mut(slot)
+                && core::mem::take(&mut connection.dirty)
+                && !connection.outbox.is_empty()
+            {
+                return Some(Output::Flush(connection.conn));
+            }
+        }
+        let (conn, cause) = self.closes.pop_front()?;
+        Some(Output::Close { conn, cause })
+    }
+
+    /// When [`Broker::on_time`] is wanted.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timers.deadline()
+    }
+
+    /// Time passed.
+    pub fn on_time(&mut self, now: Now) {
+        self.now = now;
+        let mut due = Vec::new();
+        while let Some(alarm) = self.timers.pop_due(now.mono) {
+            due.push(alarm);
+        }
+        for alarm in due {
+            match alarm {
+                Alarm::Auth(conn) => self.auth_timed_out(conn),
+                Alarm::Ping(conn) => self.ping_time(conn),
+                Alarm::Link(link) => self.link_time(link),
+            }
+            self.settle();
+        }
+    }
+
+    /// Runs operations until the buffer holds no whole one.
+    fn run(&mut self, slot: u32, buf: &[u8], consumed: &mut usize) -> Next {
+        if let Some(connection) = self.conns.get_mut(slot) {
+            connection.last_activity = self.now.wall;
+            if let Kind::Link(link) = connection.kind {
+                self.link_heard(link);
+            }
+        }
+        loop {
+            let rest = buf.get(*consumed..).unwrap_or_default();
+            match self.readiness(slot, rest.first().copied()) {
+                Readiness::Ready => {}
+                Readiness::Verify => return Next::Verify,
+                Readiness::Never => return Next::Never,
+            }
+            let Some(connection) = self.conns.get_mut(slot) else {
+                return Next::Never;
+            };
+            let link = match connection.kind {
+                Kind::Client(_) => None,
+                Kind::Link(link) => Some(link),
+                Kind::Closing => return Next::Never,
+            };
+            match (connection.parser.parse(rest), link) {
+                (Ok(Step::Need(need)), _) => return Next::Read(need),
+                (Ok(Step::Op { op, consumed: len }), None) => {
+                    *consumed += len;
+                    self.client_op(slot, &op);
+                }
+                (Ok(Step::Op { op, consumed: len }), Some(link)) => {
+                    *consumed += len;
+                    self.link_op(link, &op);
+                }
+                (Err(error), None) => self.client_garbage(slot, &error),
+                (Err(error), Some(link)) => self.link_garbage(link, &error),
+            }
+            self.settle();
+        }
+    }
+
+    /// Whether a connection may be served, given the first byte it sent.
+    fn readiness(&mut self, slot: u32, first: Option<u8>) -> Readiness {
+        let Some(connection) = self.conns.get(slot) else {
+            return Readiness::Never;
+        };
+        match (&connection.kind, first) {
+            (Kind::Closing, _) => Readiness::Never,
+            (Kind::Link(link), _) if self.is_verifying(*link) => Readiness::Verify,
+            (Kind::Link(_), _) | (Kind::Client(_), None | Some(b'C' | b'c')) => {
+                match connection.session().map(|session| &session.state) {
+                    Some(State::Authenticating { .. }) => Readiness::Verify,
+                    Some(State::Greeted | State::Ready(_)) | None => Readiness::Ready,
+                }
+            }
+            (Kind::Client(session), Some(_)) => match session.state {
+                State::Ready(_) => Readiness::Ready,
+                State::Authenticating { .. } => Readiness::Verify,
+                State::Greeted => self.start_without_connect(slot),
+            },
+        }
+    }
+
+    pub(crate) fn add_connection(&mut self, conn: Conn, peer: PeerAddr, kind: Kind) -> u32 {
+        let connection = Connection::new(conn, peer, self.now, &self.limits, kind);
+        let slot = self.conns.insert(connection);
+        self.by_conn.insert(conn, slot);
+        slot
+    }
+
+    /// As many account states as the directory has accounts.
+    pub(crate) fn grow_accounts(&mut self) {
+        while self.accounts.len() < self.directory.accounts().len() {
+            let seed = self.rng.next_u64();
+            self.accounts.push(AccountState {
+                interest: Interest::new(seed),
+                clients: 0,
+                leafs: 0,
+                traffic: Traffic::default(),
+                slow_consumers: 0,
+            });
+        }
+    }
+
+    pub(crate) fn account_state(&mut self, account: AccountId) -> Option<&mut AccountState> {
+        self.accounts.get_mut(account.0 as usize)
+    }
+
+    /// Appends to a connection's outbox and wishes for a flush.
+    pub(crate) fn write(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(connection) = self.conns.get_mut(slot) {
+            if matches!(connection.kind, Kind::Closing) {
+                return;
+            }
+            connection.outbox.append(64, write);
+            if connection.outbox.len() > self.limits.outbox_bytes_max {
+                self.overrun.push(slot);
+            }
+            if !connection.dirty {
+                connection.dirty = true;
+                self.dirty.push_back(slot);
+            }
+        }
+    }
+
+    /// `-ERR '<text>'`, then the end.
+    pub(crate) fn refuse(&mut self, slot: u32, text: &str, cause: &str) {
+        self.write(slot, |out| encode::err(out, text));
+        self.begin_close(slot, cause, Ending::Wanted);
+    }
+
+    /// A line about a connection, as nats-server begins it.
+    pub(crate) fn log_connection(&mut self, slot: u32, level: Level, text: &str) {
+        let Some(connection) = self.conns.get(slot) else {
+            return;
+        };
+        let (peer, cid) = (connection.peer, connection.conn.0);
+        let who = match connection
+            .session()
+            .and_then(|session| session.identity.as_ref())
+        {
+            Some(identity) if !identity.name().is_empty() => {
+                let account = self.directory.account(identity.account);
+                let account = account.map_or("", |account| &account.name);
+                format!(" - \"{account}/user:{}\"", identity.name())
+            }
+            Some(_) | None => String::new(),
+        };
+        let kind = match connection.kind {
+            Kind::Link(_) => "lid",
+            Kind::Client(_) | Kind::Closing => "cid",
+        };
+        let text = format!("{}:{} - {kind}:{cid}{who} - {text}", peer.ip, peer.port);
+        self.outputs.push_back(Output::Log { level, text });
+    }
+
+    /// Eleven random bytes as 15 characters; empty when nobody signs.
+    fn nonce(&mut self) -> String {
+        if self.directory.needs_nonce() {
+            self.rng.base62(NONCE_CHARS)
+        } else {
+            String::new()
+        }
+    }
+
+    /// Does what had to wait until nobody was in the middle of something.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            if let Some(id) = self.spent.pop() {
+                self.remove_sub(id);
+            } else if let Some(slot) = self.overrun.pop() {
+                self.close_slow_consumer(slot);
+            } else if let Some(change) = self.changes.pop_front() {
+                self.tell_links(&change);
+                self.outputs.push_back(Output::InterestChanged {
+                    account: change.account,
+                    subject: Arc::clone(&change.filter),
+                    came: change.delta > 0,
+                });
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn client_garbage(&mut self, slot: u32, error: &WireError) {
+        self.log_connection(slot, Level::Error, &error.to_string());
+        let cause = match error {
+            WireError::UnknownOperation | WireError::BadArguments(_) => "Protocol Violation",
+            WireError::ControlLineTooLong => "Maximum Control Line Exceeded",
+            WireError::PayloadTooLarge { .. } => "Maximum Message Payload Exceeded",
+        };
+        match error.err_text() {
+            Some(text) => self.refuse(slot, text, cause),
+            None => self.begin_close(slot, cause, Ending::Wanted),
+        }
+    }
+}
+
+/// Who ends a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// We do: the shell is asked to close it.
+    Wanted,
+    /// It is gone already.
+    Gone,
+}
+
+/// On which occasion an `INFO` goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InfoMoment {
+    /// First thing.
+    Greeting,
+    /// After the first `PONG`.
+    Connected,
+    /// Whenever something changed.
+    Changed,
+}
+
+/// Whether a connection may be served.
+pub(crate) enum Readiness {
+    Ready,
+    Verify,
+    Never,
+}
+
+/// Length of nats-server's nonces.
+const NONCE_CHARS: usize = 15;

@@ -1,0 +1,326 @@
+//! What clients say, and what is said to them.
+//! spec: nats-server v2.15.1 server/client.go `processConnect`, `processPing`, `processSub`.
+
+use std::sync::Arc;
+
+use frond_account::{Access, AccountId, Credentials, Identity, PeerKind, Verdict};
+use frond_clock::Now;
+use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
+
+use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
+use crate::connection::{Hello, State};
+use crate::limits::CLIENT_WORD_BYTES_MAX;
+use crate::{Broker, Conn, Level, Output};
+
+impl Broker {
+    pub(crate) fn client_op(&mut self, slot: u32, op: &Op<'_>) {
+        match op {
+            Op::Publish(message) => self.client_publish(slot, message),
+            Op::Subscribe {
+                subject,
+                queue,
+                sid,
+            } => self.client_subscribe(slot, subject, *queue, sid),
+            Op::Unsubscribe { sid, max } => self.client_unsubscribe(slot, sid, *max),
+            Op::Ping => self.client_ping(slot),
+            Op::Pong => self.client_pong(slot),
+            Op::Connect(json) => self.client_connect(slot, json),
+            Op::Info(_) | Op::Ok => {}
+            Op::Err(text) => {
+                let text = format!("Client Error '{text}'");
+                self.log_connection(slot, Level::Error, &text);
+                self.begin_close(slot, "Parse Error", Ending::Wanted);
+            }
+            Op::LeafSubscribe { .. } | Op::LeafUnsubscribe { .. } | Op::LeafMessage { .. } => {
+                self.refuse(slot, "Unknown Protocol Operation", "Protocol Violation");
+            }
+        }
+    }
+
+    /// The answer to [`Output::Bcrypt`].
+    pub fn verified(&mut self, now: Now, conn: Conn, token: u64, fits: bool) {
+        self.now = now;
+        let Some(slot) = self.by_conn.get(&conn).copied() else {
+            return;
+        };
+        self.link_verified(slot, token, fits);
+        if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
+            match core::mem::replace(&mut session.state, State::Greeted) {
+                State::Authenticating {
+                    token: asked,
+                    then,
+                    connect,
+                } if asked == token => {
+                    let verdict = if fits {
+                        Verdict::Accept(then)
+                    } else {
+                        Verdict::Refuse
+                    };
+                    self.client_verdict(slot, verdict, connect);
+                }
+                state @ (State::Greeted | State::Authenticating { .. } | State::Ready(_)) => {
+                    session.state = state;
+                }
+            }
+        }
+        self.settle();
+    }
+
+    /// Asks clients to go elsewhere; closing them is the caller's, by and by.
+    pub fn lame_duck(&mut self, now: Now) {
+        self.now = now;
+        self.lame_duck = true;
+        self.announce();
+    }
+
+    /// Tells every client that understands it the `INFO` as it is now.
+    pub(crate) fn announce(&mut self) {
+        for slot in self.conns.keys() {
+            let session = self.conns.get(slot).and_then(|c| c.session());
+            if session.is_some_and(|session| {
+                session.options.protocol >= 1 && matches!(session.state, State::Ready(_))
+            }) {
+                self.send_info(slot, InfoMoment::Changed);
+            }
+        }
+    }
+
+    /// What to do with a client whose first word isn't `CONNECT`.
+    pub(crate) fn start_without_connect(&mut self, slot: u32) -> Readiness {
+        match self.directory.without_connect() {
+            None => {
+                self.log_connection(slot, Level::Error, "authentication error");
+                self.refuse(slot, "Authorization Violation", "Authentication Failure");
+                Readiness::Never
+            }
+            Some(identity) => match self.bind_client(slot, identity, Hello::Silent) {
+                true => Readiness::Ready,
+                false => Readiness::Never,
+            },
+        }
+    }
+
+    pub(crate) fn auth_timed_out(&mut self, conn: Conn) {
+        if let Some(slot) = self.by_conn.get(&conn).copied() {
+            self.log_connection(slot, Level::Error, "authentication timeout");
+            self.refuse(slot, "Authentication Timeout", "Authentication Timeout");
+        }
+    }
+
+    pub(crate) fn send_info(&mut self, slot: u32, moment: InfoMoment) {
+        let Some(connection) = self.conns.get(slot) else {
+            return;
+        };
+        let Some(session) = connection.session() else {
+            return;
+        };
+        let mut info = ServerInfo {
+            client_id: connection.conn.0,
+            client_ip: connection.peer.ip.to_string(),
+            nonce: session.nonce.to_string(),
+            auth_required: match moment {
+                InfoMoment::Greeting => self.directory.auth_announced(),
+                InfoMoment::Connected | InfoMoment::Changed => self.directory.auth_required(),
+            },
+            max_payload: self.payload_max_of(session.account),
+            ldm: self.lame_duck,
+            ..self.info.clone()
+        };
+        if moment == InfoMoment::Connected {
+            info.connect_info = true;
+            info.remote_account = self.name_of(session.account);
+            info.acc_is_sys = session.account == self.directory.system_account();
+        }
+        self.write(slot, |out| encode::info(out, &info));
+    }
+
+    pub(crate) fn name_of(&self, account: AccountId) -> String {
+        self.directory
+            .account(account)
+            .map_or_else(String::new, |account| account.name.to_string())
+    }
+
+    fn client_connect(&mut self, slot: u32, json: &[u8]) {
+        let connect = match ConnectInfo::parse(json) {
+            Ok(connect) => Box::new(connect),
+            Err(error) => {
+                self.log_connection(slot, Level::Error, &error.to_string());
+                return self.begin_close(slot, "Protocol Violation", Ending::Wanted);
+            }
+        };
+        self.unbind_client(slot);
+        let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) else {
+            return;
+        };
+        session.state = State::Greeted;
+        let given = credentials(&connect);
+        let nonce = session.nonce.clone();
+        let verdict = self
+            .directory
+            .authenticate(&given, &nonce, PeerKind::Client);
+        self.client_verdict(slot, verdict, connect);
+    }
+
+    fn client_verdict(&mut self, slot: u32, verdict: Verdict, connect: Box<ConnectInfo>) {
+        match verdict {
+            Verdict::Refuse => self.violation(slot, &connect.user),
+            Verdict::Accept(identity) => self.welcome(slot, identity, connect),
+            Verdict::Bcrypt {
+                hash,
+                password,
+                then,
+            } => {
+                self.next_token += 1;
+                let token = self.next_token;
+                let Some(connection) = self.conns.get_mut(slot) else {
+                    return;
+                };
+                self.outputs.push_back(Output::Bcrypt {
+                    conn: connection.conn,
+                    token,
+                    hash,
+                    password,
+                });
+                if let Some(session) = connection.session_mut() {
+                    session.state = State::Authenticating {
+                        token,
+                        then,
+                        connect,
+                    };
+                }
+            }
+        }
+    }
+
+    fn violation(&mut self, slot: u32, user: &str) {
+        let text = match user {
+            "" => "authentication error".to_owned(),
+            user => format!("authentication error - User {user:?}"),
+        };
+        self.log_connection(slot, Level::Error, &text);
+        self.refuse(slot, "Authorization Violation", "Authentication Failure");
+    }
+
+    fn welcome(&mut self, slot: u32, identity: Identity, connect: Box<ConnectInfo>) {
+        if !connect.account.is_empty() || connect.new_account {
+            return self.violation(slot, &connect.user);
+        }
+        if !matches!(connect.protocol, 0 | 1) {
+            self.log_connection(slot, Level::Error, "invalid client protocol");
+            let cause = "Bad Client Protocol Version";
+            return self.refuse(slot, "invalid client protocol", cause);
+        }
+        if connect.no_responders && !connect.headers {
+            let text = "no responders requires headers support";
+            self.log_connection(slot, Level::Error, text);
+            return self.refuse(slot, text, "No Responders Requires Headers");
+        }
+        let verbose = connect.verbose;
+        if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
+            session.options = without_secrets(*connect);
+        }
+        if self.bind_client(slot, identity, Hello::Connected) && verbose {
+            self.write(slot, encode::ok);
+        }
+    }
+
+    /// Puts a client into its account; whether there was room.
+    fn bind_client(&mut self, slot: u32, identity: Identity, hello: Hello) -> bool {
+        let account = identity.account;
+        let limits = self
+            .directory
+            .account(account)
+            .map(|account| account.limits);
+        let limits = limits.unwrap_or_default();
+        let wire = self.wire_limits_of(account);
+        let Some(state) = self.accounts.get_mut(account.0 as usize) else {
+            return false;
+        };
+        let full = limits
+            .connections_max
+            .is_some_and(|max| state.clients + state.leafs >= max);
+        if full {
+            let text = "maximum account active connections exceeded";
+            self.refuse(slot, text, "Maximum Account Connections Exceeded");
+            return false;
+        }
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return false;
+        };
+        connection.parser.set_limits(wire);
+        let conn = connection.conn;
+        let Some(session) = connection.session_mut() else {
+            return false;
+        };
+        state.clients += 1;
+        session.account = account;
+        session.access = identity
+            .user
+            .as_ref()
+            .and_then(|user| user.permissions.as_ref())
+            .map(|permissions| Access::new(Arc::clone(permissions)));
+        session.identity = Some(identity);
+        session.state = State::Ready(hello);
+        self.timers.cancel(&Alarm::Auth(conn));
+        self.plan_first_ping(conn);
+        if hello == Hello::Connected {
+            self.outputs.push_back(Output::Connected(conn));
+        }
+        true
+    }
+
+    /// What the parser of a client in this account watches.
+    pub(crate) fn wire_limits_of(&self, account: AccountId) -> frond_wire::Limits {
+        let own = self.limits.payload_bytes_max;
+        let account = self.directory.account(account);
+        let account = account.and_then(|account| account.limits.payload_bytes_max);
+        let account = account.map(|max| max as usize);
+        frond_wire::Limits {
+            control_line_bytes_max: self.limits.control_line_bytes_max,
+            payload_bytes_max: own.into_iter().chain(account).min(),
+        }
+    }
+
+    fn payload_max_of(&self, account: AccountId) -> i64 {
+        match self.wire_limits_of(account).payload_bytes_max {
+            Some(max) => i64::try_from(max).unwrap_or(i64::MAX),
+            None => -1,
+        }
+    }
+}
+
+fn credentials(connect: &ConnectInfo) -> Credentials {
+    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+    Credentials {
+        user: some(&connect.user),
+        pass: some(&connect.pass),
+        auth_token: some(&connect.auth_token),
+        nkey: some(&connect.nkey),
+        jwt: some(&connect.jwt),
+        sig: some(&connect.sig),
+    }
+}
+
+/// What is kept of a `CONNECT`, no secrets and no endless names.
+fn without_secrets(connect: ConnectInfo) -> ConnectInfo {
+    let short = |mut text: String| {
+        if text.len() > CLIENT_WORD_BYTES_MAX {
+            let end = (0..=CLIENT_WORD_BYTES_MAX).rfind(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
+        }
+        text
+    };
+    ConnectInfo {
+        name: short(connect.name),
+        lang: short(connect.lang),
+        version: short(connect.version),
+        echo: connect.echo,
+        verbose: connect.verbose,
+        pedantic: connect.pedantic,
+        tls_required: connect.tls_required,
+        protocol: connect.protocol,
+        headers: connect.headers,
+        no_responders: connect.no_responders,
+        ..ConnectInfo::default()
+    }
+}

@@ -1,0 +1,131 @@
+//! How connections end, and what is remembered of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::broker::{Alarm, Ending};
+use crate::connection::{Hello, Kind, Session, State};
+use crate::{Broker, ClosedClient, Level, Output};
+
+impl Broker {
+    /// From here on nothing is read, and the connection's interest is gone.
+    pub(crate) fn begin_close(&mut self, slot: u32, cause: &str, ending: Ending) {
+        let seen = self.client_view(slot);
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        let conn = connection.conn;
+        match core::mem::replace(&mut connection.kind, Kind::Closing) {
+            Kind::Closing => return,
+            Kind::Link(link) => self.end_link(link, cause),
+            Kind::Client(mut session) => {
+                self.clients = self.clients.saturating_sub(1);
+                self.timers.cancel(&Alarm::Auth(conn));
+                self.timers.cancel(&Alarm::Ping(conn));
+                let known = matches!(
+                    session.state,
+                    State::Ready(Hello::Connected | Hello::Informed)
+                );
+                self.release(&mut session);
+                let closed = Arc::new(ClosedClient {
+                    client: seen.unwrap_or_default(),
+                    stop: self.now.wall,
+                    reason: cause.into(),
+                });
+                self.closed.push(Arc::clone(&closed));
+                if known {
+                    self.outputs.push_back(Output::Disconnected(closed));
+                }
+            }
+        }
+        if ending == Ending::Wanted {
+            self.closes.push_back((conn, cause.into()));
+        }
+    }
+
+    /// Takes a client out of its account, with its subscriptions.
+    pub(crate) fn unbind_client(&mut self, slot: u32) {
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        match core::mem::replace(&mut connection.kind, Kind::Closing) {
+            Kind::Client(mut session) => {
+                self.release(&mut session);
+                session.state = State::Greeted;
+                if let Some(connection) = self.conns.get_mut(slot) {
+                    connection.kind = Kind::Client(session);
+                }
+            }
+            kind @ (Kind::Link(_) | Kind::Closing) => connection.kind = kind,
+        }
+    }
+
+    pub(crate) fn close_slow_consumer(&mut self, slot: u32) {
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        let account = match &connection.kind {
+            Kind::Closing => return,
+            Kind::Client(session) => Some(session.account),
+            Kind::Link(_) => None,
+        };
+        connection.outbox.clear();
+        self.totals.slow_consumers += 1;
+        if let Some(state) = account.and_then(|account| self.account_state(account)) {
+            state.slow_consumers += 1;
+        }
+        let text = format!(
+            "Slow Consumer Detected: MaxPending of {} Exceeded",
+            self.limits.outbox_bytes_max
+        );
+        self.log_connection(slot, Level::Warn, &text);
+        self.begin_close(slot, "Slow Consumer (Pending Bytes)", Ending::Wanted);
+    }
+
+    fn release(&mut self, session: &mut Session) {
+        let mut ids: Vec<_> = session.subs.drain().map(|(_, id)| id).collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.remove_sub(id);
+        }
+        if matches!(session.state, State::Ready(_))
+            && let Some(state) = self.account_state(session.account)
+        {
+            state.clients = state.clients.saturating_sub(1);
+        }
+        session.replies.clear();
+        session.access = None;
+        session.identity = None;
+    }
+}
+
+/// The latest closed connections.
+#[derive(Debug)]
+pub(crate) struct ClosedRing {
+    clients: VecDeque<Arc<ClosedClient>>,
+    max: usize,
+}
+
+impl ClosedRing {
+    pub(crate) const fn new(max: usize) -> Self {
+        Self {
+            clients: VecDeque::new(),
+            max,
+        }
+    }
+
+    pub(crate) fn push(&mut self, client: Arc<ClosedClient>) {
+        self.clients.push_back(client);
+        while self.clients.len() > self.max {
+            self.clients.pop_front();
+        }
+    }
+
+    pub(crate) const fn set_max(&mut self, max: usize) {
+        self.max = max;
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<ClosedClient>> {
+        self.clients.iter()
+    }
+}

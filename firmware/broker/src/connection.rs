@@ -1,0 +1,224 @@
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use frond_account::{Access, AccountId, Identity};
+use frond_clock::{Instant, Now, Timestamp};
+use frond_wire::{ConnectInfo, Dialect, Parser};
+
+use crate::interest::SubId;
+use crate::limits::TRACKED_REPLIES_MAX;
+use crate::{Conn, Limits, LinkId, Outbox};
+
+/// Where a peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddr {
+    /// Its address.
+    pub ip: IpAddr,
+    /// Its port.
+    pub port: u16,
+}
+
+/// One transport and what is known of its other end.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) conn: Conn,
+    pub(crate) peer: PeerAddr,
+    pub(crate) parser: Parser,
+    pub(crate) outbox: Outbox,
+    /// Whether a flush is already wished for.
+    pub(crate) dirty: bool,
+    pub(crate) kind: Kind,
+    pub(crate) started: Now,
+    pub(crate) last_activity: Timestamp,
+    pub(crate) traffic: Traffic,
+}
+
+/// Who is at the other end.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Client(Box<Session>),
+    Link(LinkId),
+    /// Whoever it was: nothing more is read, and nothing more is written.
+    Closing,
+}
+
+/// Messages and bytes, headers and payload counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// From the peer.
+    pub in_msgs: u64,
+    /// From the peer.
+    pub in_bytes: u64,
+    /// To the peer.
+    pub out_msgs: u64,
+    /// To the peer.
+    pub out_bytes: u64,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) state: State,
+    /// Its `CONNECT` without secrets, or the defaults.
+    pub(crate) options: ConnectInfo,
+    pub(crate) account: AccountId,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) access: Option<Access>,
+    /// By the client's own names.
+    pub(crate) subs: HashMap<Box<str>, SubId>,
+    pub(crate) replies: HashMap<Box<str>, Reply>,
+    pub(crate) nonce: Box<str>,
+    pub(crate) ping: Ping,
+    /// When it last did something that shows it is alive.
+    pub(crate) last_in: Instant,
+}
+
+/// How far a client has come.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// It has its `INFO`, and must say who it is.
+    Greeted,
+    /// Somebody else checks its password.
+    Authenticating {
+        token: u64,
+        then: Identity,
+        connect: Box<ConnectInfo>,
+    },
+    /// It may do things.
+    Ready(Hello),
+}
+
+/// How much of the greeting is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hello {
+    /// No `CONNECT` came, and none is needed.
+    Silent,
+    /// It came.
+    Connected,
+    /// The first `PONG` and the second `INFO` went out.
+    Informed,
+}
+
+/// An answer that `allow_responses` allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    pub(crate) since: Instant,
+    pub(crate) used: u32,
+}
+
+/// Pings and what they showed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ping {
+    pub(crate) out: u32,
+    pub(crate) sent: Option<Instant>,
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) measured: Option<Instant>,
+}
+
+impl Connection {
+    pub(crate) fn new(conn: Conn, peer: PeerAddr, now: Now, limits: &Limits, kind: Kind) -> Self {
+        let dialect = match kind {
+            Kind::Link(_) => Dialect::Leaf,
+            Kind::Client(_) | Kind::Closing => Dialect::Client,
+        };
+        Self {
+            conn,
+            peer,
+            parser: Parser::new(dialect, limits.wire()),
+            outbox: Outbox::default(),
+            dirty: false,
+            kind,
+            started: now,
+            last_activity: now.wall,
+            traffic: Traffic::default(),
+        }
+    }
+
+    pub(crate) fn session(&self) -> Option<&Session> {
+        match &self.kind {
+            Kind::Client(session) => Some(session),
+            Kind::Link(_) | Kind::Closing => None,
+        }
+    }
+
+    pub(crate) fn session_mut(&mut self) -> Option<&mut Session> {
+        match &mut self.kind {
+            Kind::Client(session) => Some(session),
+            Kind::Link(_) | Kind::Closing => None,
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new(account: AccountId, nonce: String, now: Instant) -> Self {
+        Self {
+            state: State::Greeted,
+            options: ConnectInfo::default(),
+            account,
+            identity: None,
+            access: None,
+            subs: HashMap::new(),
+            replies: HashMap::new(),
+            nonce: nonce.into(),
+            ping: Ping::default(),
+            last_in: now,
+        }
+    }
+
+    /// Whether it may publish here, answers to received requests included.
+    pub(crate) fn may_publish(&mut self, subject: &str, now: Instant) -> bool {
+        let Some(access) = &mut self.access else {
+            return true;
+        };
+        if access.may_publish(subject) {
+            return true;
+        }
+        let (Some(rule), Some(reply)) = (access.allow_responses(), self.replies.get_mut(subject))
+        else {
+            return false;
+        };
+        reply.used += 1;
+        let spent = rule.max_msgs.is_some_and(|max| reply.used > max)
+            || rule
+                .expires
+                .is_some_and(|life| now.since(reply.since) > life);
+        if spent {
+            self.replies.remove(subject);
+        }
+        !spent
+    }
+
+    /// Remembers that a request with this reply was delivered here.
+    pub(crate) fn track_reply(&mut self, reply: &str, now: Instant) {
+        let Some(rule) = self.access.as_ref().and_then(Access::allow_responses) else {
+            return;
+        };
+        if self.replies.len() >= TRACKED_REPLIES_MAX {
+            self.replies.retain(|_, reply| {
+                rule.max_msgs.is_none_or(|max| reply.used < max)
+                    && rule
+                        .expires
+                        .is_none_or(|life| now.since(reply.since) <= life)
+            });
+        }
+        if self.replies.len() >= TRACKED_REPLIES_MAX {
+            self.replies.clear();
+        }
+        let fresh = Reply {
+            since: now,
+            used: 0,
+        };
+        self.replies.insert(reply.into(), fresh);
+    }
+}
+
+impl Limits {
+    /// The part that the parser watches.
+    pub(crate) const fn wire(&self) -> frond_wire::Limits {
+        frond_wire::Limits {
+            control_line_bytes_max: self.control_line_bytes_max,
+            payload_bytes_max: self.payload_bytes_max,
+        }
+    }
+}

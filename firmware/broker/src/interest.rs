@@ -1,0 +1,176 @@
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use frond_account::AccountId;
+use frond_subject::{Tree, is_literal};
+
+use crate::limits::CACHED_MATCHES_MAX;
+use crate::slab::Slab;
+use crate::{LinkId, Source};
+
+/// A subscription's place in the table of all of them.
+pub(crate) type SubId = u32;
+
+/// One subscription, whoever made it.
+#[derive(Debug)]
+pub(crate) struct Sub {
+    pub(crate) account: AccountId,
+    pub(crate) filter: Arc<str>,
+    pub(crate) queue: Option<Arc<str>>,
+    pub(crate) owner: Owner,
+    /// Messages so far.
+    pub(crate) delivered: u64,
+    /// Removed after so many messages; 0 is never.
+    pub(crate) max: u64,
+    /// Whether its user's denies must be checked for each message.
+    pub(crate) filtered: bool,
+}
+
+/// Who gets the messages of a subscription.
+#[derive(Debug)]
+pub(crate) enum Owner {
+    /// A client, by its place in the table of connections.
+    Client { slot: u32, sid: Box<str> },
+    /// This server, under a number the caller chose.
+    Internal(u64),
+    /// Another server; the weight counts for queue groups.
+    Link { link: LinkId, weight: u32 },
+}
+
+/// Who subscribes to what in one account.
+#[derive(Debug)]
+pub(crate) struct Interest {
+    tree: Tree<SubId>,
+    cache: HashMap<Box<str>, Rc<Matches>>,
+}
+
+/// All subscriptions that want one subject.
+#[derive(Debug, Default)]
+pub(crate) struct Matches {
+    /// Of clients and of this server.
+    pub(crate) plain: Vec<SubId>,
+    /// Links with at least one plain subscription.
+    pub(crate) links: Vec<LinkId>,
+    /// Queue groups.
+    pub(crate) groups: Vec<Group>,
+}
+
+/// The members of one queue group that want one subject.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) name: Arc<str>,
+    /// Of clients and of this server.
+    pub(crate) local: Vec<SubId>,
+    /// Links and their weights, at least 1 each.
+    pub(crate) remote: Vec<(LinkId, u32)>,
+}
+
+/// A change that has yet to be told.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) account: AccountId,
+    pub(crate) filter: Arc<str>,
+    pub(crate) queue: Option<Arc<str>>,
+    pub(crate) source: Source,
+    /// The cluster that the source's link leads to.
+    pub(crate) cluster: Option<Arc<str>>,
+    pub(crate) delta: i32,
+}
+
+impl Interest {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            tree: Tree::seeded(seed),
+            cache: HashMap::new(),
+        }
+    }
+
+    /// Whether the filter was valid and now counts.
+    pub(crate) fn insert(&mut self, filter: &str, id: SubId) -> bool {
+        self.outdate(filter);
+        self.tree.insert(filter, id)
+    }
+
+    pub(crate) fn remove(&mut self, filter: &str, id: SubId) {
+        self.outdate(filter);
+        self.tree.remove(filter, &id);
+    }
+
+    pub(crate) fn has(&self, subject: &str) -> bool {
+        self.tree.has_match(subject)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    pub(crate) fn cached(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Who wants `subject`, from memory when it was asked before.
+    pub(crate) fn matches(&mut self, subject: &str, subs: &Slab<Sub>) -> Rc<Matches> {
+        if let Some(known) = self.cache.get(subject) {
+            return Rc::clone(known);
+        }
+        let mut found = Matches::default();
+        self.tree.for_each_match(subject, &mut |id| {
+            if let Some(sub) = subs.get(*id) {
+                found.add(*id, sub);
+            }
+        });
+        let found = Rc::new(found);
+        if self.cache.len() >= CACHED_MATCHES_MAX {
+            self.cache.clear();
+        }
+        self.cache.insert(subject.into(), Rc::clone(&found));
+        found
+    }
+
+    /// Forgets the answers that a change of `filter` makes wrong.
+    pub(crate) fn outdate(&mut self, filter: &str) {
+        if is_literal(filter) {
+            self.cache.remove(filter);
+        } else {
+            self.cache.clear();
+        }
+    }
+}
+
+impl Matches {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.links.is_empty() && self.groups.is_empty()
+    }
+
+    fn add(&mut self, id: SubId, sub: &Sub) {
+        match (&sub.queue, &sub.owner) {
+            (None, Owner::Client { .. } | Owner::Internal(_)) => self.plain.push(id),
+            (None, Owner::Link { link, .. }) => {
+                if !self.links.contains(link) {
+                    self.links.push(*link);
+                }
+            }
+            (Some(queue), Owner::Client { .. } | Owner::Internal(_)) => {
+                self.group(queue).local.push(id);
+            }
+            (Some(queue), Owner::Link { link, weight }) => {
+                self.group(queue).remote.push((*link, (*weight).max(1)));
+            }
+        }
+    }
+
+    fn group(&mut self, name: &Arc<str>) -> &mut Group {
+        let at = self.groups.iter().position(|group| group.name == *name);
+        let at = at.unwrap_or_else(|| {
+            self.groups.push(Group {
+                name: Arc::clone(name),
+                local: Vec::new(),
+                remote: Vec::new(),
+            });
+            self.groups.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "found or pushed just above")]
+        &mut self.groups[at]
+    }
+}

@@ -1,0 +1,77 @@
+//! This server itself as a publisher and a subscriber.
+
+use std::sync::Arc;
+
+use frond_account::AccountId;
+use frond_clock::Now;
+use frond_wire::Message;
+
+use crate::Broker;
+use crate::interest::{Owner, Sub};
+use crate::publish::{Origin, Publication};
+
+impl Broker {
+    /// Publishes in an account, routed by the message's subject; receivers on this server see
+    /// `shown` instead of it. Whether anybody got it.
+    pub fn publish_internal(
+        &mut self,
+        now: Now,
+        account: AccountId,
+        message: &Message<'_>,
+        shown: Option<&str>,
+    ) -> bool {
+        self.now = now;
+        let taken = self.publish(&Publication {
+            account,
+            message,
+            shown,
+            origin: Origin::Internal,
+            queues: None,
+        });
+        self.settle();
+        taken
+    }
+
+    /// Messages on `filter` come out as [`crate::Output::Internal`] with this `id`, once per
+    /// filter subscribed. Whether the filter was valid.
+    pub fn subscribe_internal(&mut self, account: AccountId, filter: &str, id: u64) -> bool {
+        let sub = self.add_sub(Sub {
+            account,
+            filter: filter.into(),
+            queue: None,
+            owner: Owner::Internal(id),
+            delivered: 0,
+            max: 0,
+            filtered: false,
+        });
+        if let Some(sub) = sub {
+            self.internal.entry((account, id)).or_default().push(sub);
+        }
+        self.settle();
+        sub.is_some()
+    }
+
+    /// Ends all subscriptions under this `id`.
+    pub fn unsubscribe_internal(&mut self, account: AccountId, id: u64) {
+        for sub in self.internal.remove(&(account, id)).unwrap_or_default() {
+            self.remove_sub(sub);
+        }
+        self.settle();
+    }
+
+    /// Whether somebody here or at a link wants `subject`, a literal.
+    #[must_use]
+    pub fn has_interest(&self, account: AccountId, subject: &str) -> bool {
+        self.accounts
+            .get(account.0 as usize)
+            .is_some_and(|state| state.interest.has(subject))
+    }
+
+    /// The filters of all subscriptions in an account, each once per subscriber.
+    pub fn filters(&self, account: AccountId) -> impl Iterator<Item = Arc<str>> {
+        self.subs
+            .iter()
+            .filter(move |(_, sub)| sub.account == account)
+            .map(|(_, sub)| Arc::clone(&sub.filter))
+    }
+}

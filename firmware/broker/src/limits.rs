@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+/// How much of everything there may be. The defaults are nats-server's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Client connections at a time (`max_connections`); with 0 nobody comes in.
+    pub connections_max: usize,
+    /// Subscriptions of one connection (`max_subscriptions`); `None` is unlimited.
+    pub subscriptions_max: Option<usize>,
+    /// Tokens of a subscription's subject (`max_subscription_tokens`); `None` is unlimited.
+    pub subscription_tokens_max: Option<usize>,
+    /// Arguments of one control line (`max_control_line`).
+    pub control_line_bytes_max: usize,
+    /// Header and payload of one message (`max_payload`); `None` is unlimited.
+    pub payload_bytes_max: Option<usize>,
+    /// Bytes waiting to be written to one connection (`max_pending`).
+    pub outbox_bytes_max: usize,
+    /// How long a peer may take to say who it is (`authorization.timeout`).
+    pub auth_time_max: Duration,
+    /// Silence after which a client is pinged (`ping_interval`).
+    pub ping_interval: Duration,
+    /// Pings that may be unanswered (`ping_max`).
+    pub pings_out_max: u32,
+    /// Closed connections remembered for monitoring (`max_closed_clients`).
+    pub closed_clients_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 65_536,
+            subscriptions_max: None,
+            subscription_tokens_max: None,
+            control_line_bytes_max: frond_wire::limits::CONTROL_LINE_BYTES_MAX,
+            payload_bytes_max: Some(frond_wire::limits::PAYLOAD_BYTES_MAX),
+            outbox_bytes_max: 64 * 1024 * 1024,
+            auth_time_max: Duration::from_secs(2),
+            ping_interval: Duration::from_secs(120),
+            pings_out_max: 2,
+            closed_clients_max: 256,
+        }
+    }
+}
+
+/// The first ping comes this soon: it measures the round trip.
+pub(crate) const FIRST_PING_AFTER: Duration = Duration::from_secs(2);
+
+/// A measured round trip is good for this long.
+pub(crate) const RTT_AGE_MAX: Duration = Duration::from_secs(3600);
+
+/// Subjects whose matches an account remembers.
+pub(crate) const CACHED_MATCHES_MAX: usize = 1024;
+
+/// Replies a client with `allow_responses` may still use.
+/// spec: nats-server v2.15.1 server/client.go `replyPermLimit`.
+pub(crate) const TRACKED_REPLIES_MAX: usize = 4096;
+
+/// The first chunk of an outbox, and what each further one grows to.
+pub(crate) const CHUNK_BYTES_MIN: usize = 4 * 1024;
+
+/// Chunks don't grow past this, unless one message needs more.
+pub(crate) const CHUNK_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of a connection's name, language or version that are kept.
+pub(crate) const CLIENT_WORD_BYTES_MAX: usize = 256;

@@ -1,0 +1,381 @@
+//! Links: who is called when, and what happens when one is called while it is busy.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use frond_account::{AccountId, Identity};
+use frond_clock::Now;
+use frond_wire::{Op, WireError, encode};
+
+use crate::broker::{Alarm, Ending};
+use crate::connection::Kind;
+use crate::interest::{Change, SubId};
+use crate::upcalls::Up;
+use crate::{
+    Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, PeerAddr,
+    Source, Upcalls,
+};
+
+/// A link and what the broker knows of it.
+#[derive(Debug)]
+pub(crate) struct LinkSlot {
+    /// Not here while it is being called.
+    link: Option<Box<dyn Link>>,
+    /// Whether it ends with its connection.
+    accepted: bool,
+    pub(crate) slot: Option<u32>,
+    pub(crate) bound: Option<Bound>,
+    /// What its peer asked for, by filter and queue group.
+    pub(crate) subs: HashMap<(Box<str>, Option<Box<str>>), SubId>,
+    /// A password being checked elsewhere.
+    pub(crate) verifying: Option<(u64, Identity)>,
+    /// What it has yet to be told.
+    waiting: VecDeque<Call>,
+}
+
+/// A link that takes part.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) account: AccountId,
+    pub(crate) peer: LinkPeer,
+    /// The peer's cluster, if it said one.
+    pub(crate) cluster: Option<Arc<str>>,
+}
+
+/// What a busy link is told as soon as it is free.
+#[derive(Debug)]
+pub(crate) enum Call {
+    Interest(Arc<Change>),
+    Verdict(LinkVerdict),
+    Closed(Box<str>),
+}
+
+impl LinkSlot {
+    fn new(link: Box<dyn Link>, accepted: bool) -> Self {
+        Self {
+            link: Some(link),
+            accepted,
+            slot: None,
+            bound: None,
+            subs: HashMap::new(),
+            verifying: None,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// The link and its connection, when messages may go there.
+    pub(crate) fn ready(&mut self) -> Option<(u32, &mut Box<dyn Link>)> {
+        self.bound.as_ref()?;
+        Some((self.slot?, self.link.as_mut()?))
+    }
+}
+
+impl Broker {
+    /// Adds a soliciting link: its deadline says when it wants to dial.
+    pub fn attach(&mut self, now: Now, link: Box<dyn Link>) -> LinkId {
+        self.now = now;
+        let id = self.add_link(link, false);
+        self.plan_link(id);
+        id
+    }
+
+    /// Removes a link, closing its connection.
+    pub fn detach(&mut self, now: Now, id: LinkId) {
+        self.now = now;
+        self.close_link(id, "Client Closed");
+        self.settle();
+        self.links.remove(&id);
+        self.timers.cancel(&Alarm::Link(id));
+    }
+
+    /// The connection that [`crate::Output::Dial`] asked for.
+    pub fn opened(&mut self, now: Now, conn: Conn, id: LinkId, peer: PeerAddr) {
+        self.now = now;
+        self.connect_link(conn, id, peer);
+    }
+
+    /// It could not be had.
+    pub fn dial_failed(&mut self, now: Now, id: LinkId, why: &str) {
+        self.now = now;
+        self.tell(id, Call::Closed(why.into()));
+        self.settle();
+    }
+
+    /// Another server connected.
+    pub fn accept(&mut self, now: Now, conn: Conn, peer: PeerAddr, link: Box<dyn Link>) -> LinkId {
+        self.now = now;
+        let id = self.add_link(link, true);
+        self.connect_link(conn, id, peer);
+        id
+    }
+
+    /// All links as they are now.
+    pub fn link_statuses(&self) -> impl Iterator<Item = (LinkId, Option<Conn>, LinkStatus)> {
+        self.links.iter().filter_map(|(id, slot)| {
+            let conn = slot.slot.and_then(|slot| self.conns.get(slot));
+            let status = slot.link.as_ref()?.status();
+            Some((*id, conn.map(|connection| connection.conn), status))
+        })
+    }
+
+    pub(crate) fn link_heard(&mut self, id: LinkId) {
+        let now = self.now;
+        if let Some(link) = self.links.get_mut(&id).and_then(|slot| slot.link.as_mut()) {
+            link.heard(now);
+        }
+        self.plan_link(id);
+    }
+
+    pub(crate) fn link_op(&mut self, id: LinkId, op: &Op<'_>) {
+        if let Op::LeafMessage { message, .. } = op {
+            self.count_link_message(id, message.body_bytes() as u64);
+        }
+        self.call(id, |link, now, up| link.on_op(now, op, up));
+    }
+
+    pub(crate) fn link_garbage(&mut self, id: LinkId, error: &WireError) {
+        let why = error.to_string();
+        self.call(id, |link, now, up| {
+            link.on_garbage(now, error.err_text(), &why, up);
+        });
+        // After garbage the parser can't go on, whatever the link thinks.
+        self.close_link(id, "Protocol Violation");
+    }
+
+    pub(crate) fn link_time(&mut self, id: LinkId) {
+        self.call(id, |link, now, up| link.on_time(now, up));
+    }
+
+    pub(crate) fn link_verified(&mut self, slot: u32, token: u64, fits: bool) {
+        let Some(Kind::Link(id)) = self.conns.get(slot).map(|connection| &connection.kind) else {
+            return;
+        };
+        let id = *id;
+        let asked = self
+            .links
+            .get_mut(&id)
+            .and_then(|link| link.verifying.take());
+        let Some((asked, identity)) = asked else {
+            return;
+        };
+        let verdict = if fits && asked == token {
+            accepted(identity)
+        } else {
+            LinkVerdict::Refused
+        };
+        self.tell(id, Call::Verdict(verdict));
+    }
+
+    pub(crate) fn is_verifying(&self, id: LinkId) -> bool {
+        self.links
+            .get(&id)
+            .is_some_and(|link| link.verifying.is_some())
+    }
+
+    pub(crate) fn link_source(&self, link: LinkId) -> Source {
+        let bound = self.links.get(&link).and_then(|slot| slot.bound.as_ref());
+        Source::Link {
+            link,
+            is_hub: bound.is_some_and(|bound| bound.peer.is_hub),
+        }
+    }
+
+    /// The cluster at the other end of a link, if it is known.
+    pub(crate) fn cluster_of(&self, link: LinkId) -> Option<Arc<str>> {
+        self.links.get(&link)?.bound.as_ref()?.cluster.clone()
+    }
+
+    /// Tells all links of the account, except the one the change came from.
+    pub(crate) fn tell_links(&mut self, change: &Change) {
+        let listeners: Vec<LinkId> = self
+            .links
+            .iter()
+            .filter(|(id, slot)| {
+                let own = matches!(change.source, Source::Link { link, .. } if link == **id);
+                let bound = slot.bound.as_ref();
+                !own && bound.is_some_and(|bound| bound.account == change.account)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        if listeners.is_empty() {
+            return;
+        }
+        let change = Arc::new(change.clone());
+        for id in listeners {
+            self.tell(id, Call::Interest(Arc::clone(&change)));
+        }
+    }
+
+    /// Now, or as soon as the link is free.
+    pub(crate) fn tell(&mut self, id: LinkId, call: Call) {
+        if let Some(slot) = self.links.get_mut(&id) {
+            slot.waiting.push_back(call);
+            self.tell_waiting(id);
+        }
+    }
+
+    /// The connection of a link goes away with everything it brought.
+    pub(crate) fn close_link(&mut self, id: LinkId, cause: &str) {
+        let slot = self.links.get(&id).and_then(|link| link.slot);
+        if let Some(slot) = slot {
+            self.begin_close(slot, cause, Ending::Wanted);
+        }
+    }
+
+    /// `-ERR`, then the end of another link's connection.
+    pub(crate) fn evict_link(&mut self, id: LinkId, text: &str, cause: &str) {
+        if let Some(slot) = self.links.get(&id).and_then(|link| link.slot) {
+            self.write(slot, |out| encode::err(out, text));
+            self.begin_close(slot, cause, Ending::Wanted);
+        }
+    }
+
+    /// Called once its connection stopped being one.
+    pub(crate) fn end_link(&mut self, id: LinkId, cause: &str) {
+        let Some(link) = self.links.get_mut(&id) else {
+            return;
+        };
+        let mut subs: Vec<_> = link.subs.drain().map(|(_, sub)| sub).collect();
+        subs.sort_unstable();
+        link.slot = None;
+        link.verifying = None;
+        for sub in subs {
+            self.remove_sub(sub);
+        }
+        let bound = self.links.get_mut(&id).and_then(|link| link.bound.take());
+        if let Some(state) = bound.and_then(|bound| self.account_state(bound.account)) {
+            state.leafs = state.leafs.saturating_sub(1);
+        }
+        self.tell(id, Call::Closed(cause.into()));
+    }
+
+    fn add_link(&mut self, link: Box<dyn Link>, accepted: bool) -> LinkId {
+        self.next_link += 1;
+        let id = LinkId(self.next_link);
+        self.links.insert(id, LinkSlot::new(link, accepted));
+        id
+    }
+
+    fn connect_link(&mut self, conn: Conn, id: LinkId, peer: PeerAddr) {
+        let slot = self.add_connection(conn, peer, Kind::Link(id));
+        match self.links.get_mut(&id) {
+            Some(link) if link.slot.is_none() => link.slot = Some(slot),
+            // It has another connection already, or is gone: this one is nobody's.
+            Some(_) | None => {
+                if let Some(connection) = self.conns.get_mut(slot) {
+                    connection.kind = Kind::Closing;
+                    self.closes.push_back((conn, "Client Closed".into()));
+                }
+                return;
+            }
+        }
+        self.call(id, |link, now, up| link.opened(now, up));
+        self.settle();
+    }
+
+    fn count_link_message(&mut self, id: LinkId, bytes: u64) {
+        let slot = self.links.get(&id).and_then(|link| link.slot);
+        if let Some(connection) = slot.and_then(|slot| self.conns.get_mut(slot)) {
+            connection.traffic.in_msgs += 1;
+            connection.traffic.in_bytes += bytes;
+            self.totals.traffic.in_msgs += 1;
+            self.totals.traffic.in_bytes += bytes;
+        }
+    }
+
+    /// Calls a link with it out of its slot; what it wishes meanwhile is done afterwards.
+    fn call(&mut self, id: LinkId, call: impl FnOnce(&mut dyn Link, Now, &mut dyn Upcalls)) {
+        let Some(mut link) = self.links.get_mut(&id).and_then(|slot| slot.link.take()) else {
+            return;
+        };
+        let now = self.now;
+        let mut up = Up::new(self, id);
+        call(link.as_mut(), now, &mut up);
+        let (out, close) = up.finish();
+        let slot = match self.links.get_mut(&id) {
+            Some(place) => {
+                place.link = Some(link);
+                place.slot
+            }
+            None => return,
+        };
+        if let Some(slot) = slot.filter(|_| !out.is_empty()) {
+            self.write(slot, |to| to.extend_from_slice(&out));
+        }
+        if let Some(cause) = close {
+            self.close_link(id, &cause);
+        }
+        self.plan_link(id);
+        self.tell_waiting(id);
+    }
+
+    /// Tells a link that is free what it has yet to be told.
+    fn tell_waiting(&mut self, id: LinkId) {
+        while let Some(slot) = self.links.get_mut(&id) {
+            if slot.link.is_none() {
+                return;
+            }
+            let Some(call) = slot.waiting.pop_front() else {
+                return;
+            };
+            match call {
+                Call::Interest(change) => {
+                    if slot.bound.is_some() {
+                        let change = change.as_change();
+                        self.call(id, |link, now, up| link.interest(now, &change, up));
+                    }
+                }
+                Call::Verdict(verdict) => {
+                    self.call(id, |link, now, up| link.authenticated(now, verdict, up));
+                }
+                Call::Closed(cause) => {
+                    self.call(id, |link, now, up| link.closed(now, &cause, up));
+                    self.drop_accepted(id);
+                }
+            }
+        }
+    }
+
+    fn drop_accepted(&mut self, id: LinkId) {
+        if self.links.get(&id).is_some_and(|link| link.accepted) {
+            self.links.remove(&id);
+            self.timers.cancel(&Alarm::Link(id));
+        }
+    }
+
+    fn plan_link(&mut self, id: LinkId) {
+        let link = self.links.get(&id).and_then(|slot| slot.link.as_ref());
+        match link.and_then(|link| link.deadline()) {
+            Some(at) => self.timers.set(Alarm::Link(id), at),
+            None => {
+                self.timers.cancel(&Alarm::Link(id));
+            }
+        }
+    }
+}
+
+/// The welcome of a link that showed who it is.
+pub(crate) fn accepted(identity: Identity) -> LinkVerdict {
+    let permissions = identity
+        .user
+        .as_ref()
+        .and_then(|user| user.permissions.as_deref().cloned());
+    LinkVerdict::Accepted {
+        account: identity.account,
+        permissions,
+        user: identity.name().to_owned(),
+    }
+}
+
+impl Change {
+    fn as_change(&self) -> InterestChange<'_> {
+        InterestChange {
+            account: self.account,
+            subject: &self.filter,
+            queue: self.queue.as_deref(),
+            source: self.source,
+            origin_cluster: self.cluster.as_deref(),
+            delta: self.delta,
+        }
+    }
+}

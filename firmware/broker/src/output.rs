@@ -1,0 +1,76 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use frond_account::AccountId;
+use frond_wire::MessageBuf;
+
+use crate::{ClosedClient, Conn, Level, LinkId, Source};
+
+/// What the broker wants done, or wants known.
+#[derive(Debug)]
+pub enum Output {
+    /// Write what the outbox of this connection holds.
+    Flush(Conn),
+    /// Write what the outbox still holds, for a short time, then close; answer with
+    /// [`crate::Broker::closed`].
+    Close {
+        /// Which connection.
+        conn: Conn,
+        /// One of wire-1 section 22's reasons.
+        cause: Box<str>,
+    },
+    /// Open a connection for a link; answer with [`crate::Broker::opened`] or
+    /// [`crate::Broker::dial_failed`].
+    Dial {
+        /// For this link.
+        link: LinkId,
+        /// Name or address.
+        host: String,
+        /// Port.
+        port: u16,
+        /// Give up after this.
+        timeout: Duration,
+    },
+    /// A message for a subscription of this server itself.
+    Internal {
+        /// In this account.
+        account: AccountId,
+        /// The number given to [`crate::Broker::subscribe_internal`].
+        id: u64,
+        /// The message; several of these may share its bytes.
+        message: MessageBuf,
+        /// Who sent it.
+        from: Source,
+    },
+    /// Check a password, which takes long; answer with [`crate::Broker::verified`].
+    Bcrypt {
+        /// Nothing more is read from this connection until then.
+        conn: Conn,
+        /// To be given back.
+        token: u64,
+        /// The hash.
+        hash: String,
+        /// What the peer gave.
+        password: String,
+    },
+    /// Somebody came or went who subscribes to this filter.
+    InterestChanged {
+        /// In this account.
+        account: AccountId,
+        /// The filter.
+        subject: Arc<str>,
+        /// Whether a subscriber came.
+        came: bool,
+    },
+    /// A line for the operator.
+    Log {
+        /// How bad.
+        level: Level,
+        /// The words.
+        text: String,
+    },
+    /// A client is now known and bound to its account.
+    Connected(Conn),
+    /// A client that was bound is gone.
+    Disconnected(Arc<ClosedClient>),
+}

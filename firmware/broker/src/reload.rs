@@ -1,0 +1,116 @@
+//! A new configuration under running connections.
+//! spec: nats-server v2.15.1 server/reload.go `reloadAuthorization`,
+//! server/client.go `processSubsOnConfigReload`.
+
+use std::sync::Arc;
+
+use frond_account::{Access, Directory, PeerKind};
+use frond_clock::Now;
+use frond_wire::{ServerInfo, encode};
+
+use crate::broker::Ending;
+use crate::interest::{Owner, SubId};
+use crate::subscribe::{permissions, violation};
+use crate::{Broker, Level, Limits, ServerFacts};
+
+impl Broker {
+    /// Takes over what changed. Clients whose user is gone or has another secret are closed,
+    /// and subscriptions that are no longer allowed are removed; everybody else stays.
+    /// `directory` must have been built upon the one in use.
+    pub fn reload(
+        &mut self,
+        now: Now,
+        directory: Directory,
+        limits: Limits,
+        facts: ServerFacts,
+        info: ServerInfo,
+    ) {
+        self.now = now;
+        self.directory = directory;
+        self.closed.set_max(limits.closed_clients_max);
+        self.limits = limits;
+        self.facts = facts;
+        self.info = info;
+        self.grow_accounts();
+        for slot in self.conns.keys() {
+            self.reload_client(slot);
+            self.settle();
+        }
+        self.announce();
+    }
+
+    fn reload_client(&mut self, slot: u32) {
+        let Some(connection) = self.conns.get(slot) else {
+            return;
+        };
+        let account = connection.session().map(|session| session.account);
+        let account = account.unwrap_or_else(|| self.directory.default_account());
+        let wire = self.wire_limits_of(account);
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        connection.parser.set_limits(wire);
+        let Some(session) = connection.session_mut() else {
+            return;
+        };
+        let Some(identity) = &mut session.identity else {
+            return;
+        };
+        let account = self.directory.account(identity.account);
+        let mut valid = account.is_some_and(|account| account.exists);
+        match &identity.user {
+            None => valid &= !self.directory.auth_required(),
+            Some(user) => match self.directory.still_valid(user, PeerKind::Client) {
+                None => valid = false,
+                Some(user) => {
+                    let permissions = user.permissions.as_ref();
+                    session.access = permissions.map(|p| Access::new(Arc::clone(p)));
+                    identity.user = Some(user);
+                }
+            },
+        }
+        if valid {
+            self.drop_denied(slot);
+        } else {
+            self.log_connection(slot, Level::Error, "authentication error");
+            self.refuse(slot, "Authorization Violation", "Authentication Failure");
+        }
+    }
+
+    /// Removes the subscriptions that a client may no longer have.
+    fn drop_denied(&mut self, slot: u32) {
+        let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
+            return;
+        };
+        let permissions = permissions(session).cloned();
+        let mut ids: Vec<SubId> = session.subs.values().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            let Some(sub) = self.subs.get_mut(id) else {
+                continue;
+            };
+            let permissions = permissions.as_ref();
+            sub.filtered = permissions.is_some_and(|p| p.must_filter(&sub.filter));
+            if permissions.is_none_or(|p| p.may_subscribe(&sub.filter, sub.queue.as_deref())) {
+                continue;
+            }
+            let sid = match &sub.owner {
+                Owner::Client { sid, .. } => sid,
+                Owner::Internal(_) | Owner::Link { .. } => continue,
+            };
+            let text = violation(&sub.filter, sub.queue.as_deref());
+            let text = format!("{text} (sid \"{sid}\")");
+            self.write(slot, |out| encode::err(out, &text));
+            self.remove_sub(id);
+        }
+    }
+
+    /// Closes every connection: the server stops.
+    pub fn shutdown(&mut self, now: Now) {
+        self.now = now;
+        for slot in self.conns.keys() {
+            self.begin_close(slot, "Server Shutdown", Ending::Wanted);
+        }
+        self.settle();
+    }
+}

@@ -1,0 +1,1 @@
+//! Two brokers with a small link between them.

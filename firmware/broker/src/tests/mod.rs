@@ -1,0 +1,10 @@
+//! The broker driven with bytes in and bytes out.
+
+mod bad_input;
+mod delivery;
+mod links;
+mod permissions;
+mod reload;
+mod sessions;
+mod transcript;
+mod world;

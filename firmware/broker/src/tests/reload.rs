@@ -1,0 +1,67 @@
+use frond_account::{Directory, Permissions, SubjectRules};
+
+use super::world::{World, info, login, plan, user};
+use crate::Limits;
+
+#[test]
+fn only_those_whom_it_concerns_notice() {
+    let before = plan(vec![
+        user("a", "A", None),
+        user("b", "A", None),
+        user("p", "A", None),
+    ]);
+    let directory = Directory::build(&before, None).unwrap();
+    let mut world = World::new(directory, Limits::default());
+    let [a, b, p] = ["a", "b", "p"].map(|name| world.client(&login(name)));
+    world.say(a, "SUB x 1\r\n");
+    world.say(p, "SUB x 1\r\nSUB no 2\r\nSUB no q 3\r\n");
+    let permissions = Permissions {
+        publish: SubjectRules::default(),
+        subscribe: SubjectRules {
+            allow: vec!["x".into()],
+            deny: Vec::new(),
+        },
+        allow_responses: None,
+    };
+    let after = plan(vec![
+        user("a", "A", None),
+        user("p", "A", Some(permissions)),
+    ]);
+    let directory = Directory::build(&after, Some(world.broker.directory())).unwrap();
+    let facts = world.broker.facts().clone();
+    world
+        .broker
+        .reload(world.now, directory, Limits::default(), facts, info());
+    world.drain();
+    let b_read = world.read(b);
+    assert!(
+        b_read.ends_with("-ERR 'Authorization Violation'\r\n"),
+        "{b_read}"
+    );
+    assert_eq!(world.closed.get(&b).unwrap(), "Authentication Failure");
+    let p_read = world.read(p);
+    assert!(p_read.starts_with(concat!(
+        "-ERR 'Permissions Violation for Subscription to \"no\" (sid \"2\")'\r\n",
+        "-ERR 'Permissions Violation for Subscription to \"no\" using queue \"q\" (sid \"3\")'\r\n",
+    )), "{p_read}");
+    world.read(a);
+    world.say(a, "PUB x 0\r\n\r\nPUB no 0\r\n\r\n");
+    assert_eq!(world.read(a), "MSG x 1 0\r\n\r\n");
+    assert_eq!(world.read(p), "MSG x 1 0\r\n\r\n");
+}
+
+#[test]
+fn when_users_appear_strangers_go() {
+    let mut world = World::open_to_all();
+    let stranger = world.quiet();
+    let after = plan(vec![user("a", "A", None)]);
+    let directory = Directory::build(&after, Some(world.broker.directory())).unwrap();
+    let facts = world.broker.facts().clone();
+    world
+        .broker
+        .reload(world.now, directory, Limits::default(), facts, info());
+    world.drain();
+    assert!(world.closed.contains_key(&stranger));
+    let known = world.client(&login("a"));
+    assert!(!world.closed.contains_key(&known));
+}

@@ -1,0 +1,312 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use frond_account::{AccountId, Credentials, PeerKind, Verdict};
+use frond_clock::Rng;
+use frond_wire::Message;
+
+use crate::interest::{Change, Owner, Sub};
+use crate::links::{Bound, Call, accepted};
+use crate::publish::{ACK_PREFIX, Origin, Publication};
+use crate::{
+    Broker, InterestChange, Level, LinkId, LinkPeer, LinkVerdict, Output, ServerFacts, Source,
+    Upcalls,
+};
+
+/// The broker as a link sees it during one call.
+pub(crate) struct Up<'b> {
+    broker: &'b mut Broker,
+    id: LinkId,
+    out: Vec<u8>,
+    close: Option<Box<str>>,
+}
+
+impl<'b> Up<'b> {
+    pub(crate) const fn new(broker: &'b mut Broker, id: LinkId) -> Self {
+        Self {
+            broker,
+            id,
+            out: Vec::new(),
+            close: None,
+        }
+    }
+
+    /// What is to be written, and why the connection is to be closed then.
+    pub(crate) fn finish(self) -> (Vec<u8>, Option<Box<str>>) {
+        (self.out, self.close)
+    }
+
+    fn bound(&self) -> Option<AccountId> {
+        let slot = self.broker.links.get(&self.id)?;
+        slot.bound.as_ref().map(|bound| bound.account)
+    }
+
+    /// Adds weight to a queue group's subscription, or takes it away.
+    fn reweigh(&mut self, sub: u32, to: u32) {
+        let Some(sub) = self.broker.subs.get_mut(sub) else {
+            return;
+        };
+        let Owner::Link { weight, .. } = &mut sub.owner else {
+            return;
+        };
+        let delta = i64::from(to) - i64::from(*weight);
+        *weight = to;
+        let (account, filter) = (sub.account, Arc::clone(&sub.filter));
+        let queue = sub.queue.clone();
+        if delta == 0 {
+            return;
+        }
+        if let Some(state) = self.broker.account_state(account) {
+            state.interest.outdate(&filter);
+        }
+        let source = self.broker.link_source(self.id);
+        let cluster = self.broker.cluster_of(self.id);
+        self.broker.changes.push_back(Change {
+            account,
+            filter,
+            queue,
+            source,
+            cluster,
+            delta: i32::try_from(delta).unwrap_or(i32::MAX),
+        });
+    }
+}
+
+impl Upcalls for Up<'_> {
+    fn link(&self) -> LinkId {
+        self.id
+    }
+
+    fn server(&self) -> &ServerFacts {
+        &self.broker.facts
+    }
+
+    fn random(&mut self) -> &mut Rng {
+        &mut self.broker.rng
+    }
+
+    fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    fn account(&self, name: &str) -> Option<AccountId> {
+        self.broker.directory.find(name)
+    }
+
+    fn account_name(&self, account: AccountId) -> String {
+        self.broker.name_of(account)
+    }
+
+    fn has_jetstream(&self, account: AccountId) -> bool {
+        let account = self.broker.directory.account(account);
+        self.broker.facts.jetstream && account.is_some_and(|account| account.jetstream)
+    }
+
+    fn is_system(&self, account: AccountId) -> bool {
+        self.broker.directory.system_account() == account
+    }
+
+    fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
+        let directory = &self.broker.directory;
+        let verdict = directory.authenticate(&credentials, nonce, PeerKind::Leafnode);
+        let (hash, password, then) = match verdict {
+            Verdict::Accept(identity) => {
+                return self.broker.tell(self.id, Call::Verdict(accepted(identity)));
+            }
+            Verdict::Refuse => {
+                return self
+                    .broker
+                    .tell(self.id, Call::Verdict(LinkVerdict::Refused));
+            }
+            Verdict::Bcrypt {
+                hash,
+                password,
+                then,
+            } => (hash, password, then),
+        };
+        self.broker.next_token += 1;
+        let token = self.broker.next_token;
+        let Some(link) = self.broker.links.get_mut(&self.id) else {
+            return;
+        };
+        let connection = link.slot.and_then(|slot| self.broker.conns.get(slot));
+        let Some(conn) = connection.map(|connection| connection.conn) else {
+            return;
+        };
+        link.verifying = Some((token, then));
+        self.broker.outputs.push_back(Output::Bcrypt {
+            conn,
+            token,
+            hash,
+            password,
+        });
+    }
+
+    fn bind(&mut self, account: AccountId, peer: LinkPeer) {
+        let known = self.broker.directory.account(account);
+        let limits = known.map(|account| account.limits).unwrap_or_default();
+        let Some(state) = self.broker.account_state(account) else {
+            return;
+        };
+        let full = limits.leafnodes_max.is_some_and(|max| state.leafs >= max)
+            || limits
+                .connections_max
+                .is_some_and(|max| state.clients + state.leafs >= max);
+        if full && !peer.is_hub {
+            let text = "maximum account active connections exceeded";
+            frond_wire::encode::err(&mut self.out, text);
+            return self.close("Maximum Account Connections Exceeded");
+        }
+        let cluster = (!peer.cluster.is_empty()).then(|| peer.cluster.as_str().into());
+        if let Some(link) = self.broker.links.get_mut(&self.id)
+            && link
+                .bound
+                .replace(Bound {
+                    account,
+                    peer,
+                    cluster,
+                })
+                .is_none()
+            && let Some(state) = self.broker.account_state(account)
+        {
+            state.leafs += 1;
+        }
+    }
+
+    fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {
+        let Some(account) = self.bound() else {
+            return;
+        };
+        for (_, sub) in self.broker.subs.iter() {
+            let own = matches!(sub.owner, Owner::Link { link, .. } if link == self.id);
+            if sub.account != account || own {
+                continue;
+            }
+            let cluster = match &sub.owner {
+                Owner::Link { link, .. } => self.broker.cluster_of(*link),
+                Owner::Client { .. } | Owner::Internal(_) => None,
+            };
+            let (source, delta) = match &sub.owner {
+                Owner::Client { slot, .. } => {
+                    let echo = true;
+                    let origin = Origin::Client { slot: *slot, echo };
+                    (self.broker.source_of(origin), 1)
+                }
+                Owner::Internal(_) => (Source::Internal, 1),
+                Owner::Link { link, weight } => {
+                    let weight = i32::try_from(*weight).unwrap_or(i32::MAX);
+                    (self.broker.link_source(*link), weight.max(1))
+                }
+            };
+            each(&InterestChange {
+                account,
+                subject: &sub.filter,
+                queue: sub.queue.as_deref(),
+                source,
+                origin_cluster: cluster.as_deref(),
+                delta,
+            });
+        }
+    }
+
+    fn subscribe(&mut self, subject: &str, queue: Option<(&str, u32)>) {
+        let Some(account) = self.bound() else {
+            return;
+        };
+        let (name, weight) = queue.map_or((None, 1), |(name, weight)| (Some(name), weight));
+        let key = (subject.into(), name.map(Into::into));
+        let Some(link) = self.broker.links.get(&self.id) else {
+            return;
+        };
+        if let Some(sub) = link.subs.get(&key).copied() {
+            return self.reweigh(sub, weight);
+        }
+        let id = self.broker.add_sub(Sub {
+            account,
+            filter: subject.into(),
+            queue: name.map(Into::into),
+            owner: Owner::Link {
+                link: self.id,
+                weight,
+            },
+            delivered: 0,
+            max: 0,
+            filtered: false,
+        });
+        if let (Some(id), Some(link)) = (id, self.broker.links.get_mut(&self.id)) {
+            link.subs.insert(key, id);
+        }
+    }
+
+    fn unsubscribe(&mut self, subject: &str, queue: Option<&str>) {
+        let key = (subject.into(), queue.map(Into::into));
+        let link = self.broker.links.get_mut(&self.id);
+        if let Some(sub) = link.and_then(|link| link.subs.remove(&key)) {
+            self.broker.remove_sub(sub);
+        }
+    }
+
+    fn publish(&mut self, message: &Message<'_>, queues: &[&str]) {
+        let Some(account) = self.bound() else {
+            return;
+        };
+        let (reply, shown) = match message.reply.and_then(split_shown) {
+            Some((reply, shown)) => (Some(reply), Some(shown)),
+            None => (message.reply, None),
+        };
+        let message = Message { reply, ..*message };
+        self.broker.publish(&Publication {
+            account,
+            message: &message,
+            shown,
+            origin: Origin::Link(self.id),
+            queues: Some(queues),
+        });
+    }
+
+    fn dial(&mut self, host: &str, port: u16, timeout: Duration) {
+        self.broker.outputs.push_back(Output::Dial {
+            link: self.id,
+            host: host.to_owned(),
+            port,
+            timeout,
+        });
+    }
+
+    fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
+        let others = self.broker.links.iter().filter(|(id, _)| **id != self.id);
+        others
+            .filter_map(|(id, link)| {
+                let bound = link.bound.as_ref()?;
+                Some((*id, bound.account, bound.peer.clone()))
+            })
+            .collect()
+    }
+
+    fn evict(&mut self, other: LinkId, text: &str, cause: &str) {
+        if other != self.id {
+            self.broker.evict_link(other, text, cause);
+        }
+    }
+
+    fn close(&mut self, cause: &str) {
+        self.close.get_or_insert_with(|| cause.into());
+    }
+
+    fn log(&mut self, level: Level, text: String) {
+        self.broker.outputs.push_back(Output::Log { level, text });
+    }
+}
+
+/// A push consumer's delivery: `$JS.ACK.….….….….….….…@<subject to show>`.
+/// spec: nats-server v2.15.1 server/client.go `processInboundRoutedMsg`: the first `@` after
+/// the eighth dot.
+fn split_shown(reply: &str) -> Option<(&str, &str)> {
+    if !reply.starts_with(ACK_PREFIX) {
+        return None;
+    }
+    let (eighth, _) = reply.match_indices('.').nth(7)?;
+    let at = eighth + reply.get(eighth..)?.find('@')?;
+    let shown = reply.get(at + 1..).filter(|shown| !shown.is_empty())?;
+    Some((reply.get(..at)?, shown))
+}

@@ -1,0 +1,220 @@
+//! What monitoring may see.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use frond_account::{AccountId, Directory};
+use frond_clock::Timestamp;
+
+use crate::connection::{Kind, State};
+use crate::interest::Owner;
+use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Totals, Traffic};
+
+/// A client as monitoring shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientView {
+    /// nats-server's `cid`.
+    pub cid: u64,
+    /// Where it is.
+    pub peer: Option<PeerAddr>,
+    /// What it calls itself.
+    pub name: String,
+    /// The language of its library.
+    pub lang: String,
+    /// The version of its library.
+    pub version: String,
+    /// Its user, empty without one.
+    pub user: String,
+    /// Its account, once it is in one.
+    pub account: Option<AccountId>,
+    /// When it connected.
+    pub start: Timestamp,
+    /// When it last said anything.
+    pub last_activity: Timestamp,
+    /// Round trip time, once measured.
+    pub rtt: Option<Duration>,
+    /// Bytes waiting to be written to it.
+    pub pending_bytes: usize,
+    /// What it sent and got.
+    pub traffic: Traffic,
+    /// How many subscriptions it has.
+    pub subscriptions: usize,
+}
+
+/// A client that is gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClosedClient {
+    /// As it was at the end.
+    pub client: ClientView,
+    /// When that was.
+    pub stop: Timestamp,
+    /// One of wire-1 section 22's reasons.
+    pub reason: Box<str>,
+}
+
+/// A subscription as monitoring shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubView<'a> {
+    /// In this account.
+    pub account: AccountId,
+    /// Its filter.
+    pub subject: &'a str,
+    /// Its queue group.
+    pub queue: Option<&'a str>,
+    /// The client's own name for it, empty for others.
+    pub sid: &'a str,
+    /// Messages delivered.
+    pub msgs: u64,
+    /// Removed after so many messages; 0 is never.
+    pub max: u64,
+    /// Whose it is; 0 is this server, a link has its connection's number.
+    pub cid: u64,
+}
+
+/// An account as monitoring shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountView {
+    /// Which one.
+    pub account: AccountId,
+    /// Clients in it.
+    pub clients: u32,
+    /// Leafnodes in it.
+    pub leafnodes: u32,
+    /// Subscriptions in it, of links and of this server too.
+    pub subscriptions: usize,
+    /// Subjects whose matches are remembered.
+    pub cached_subjects: usize,
+    /// Messages published in it.
+    pub traffic: Traffic,
+    /// Clients of it that read too slowly.
+    pub slow_consumers: u64,
+}
+
+impl Broker {
+    /// All connected clients, oldest place first.
+    pub fn clients(&self) -> impl Iterator<Item = ClientView> {
+        self.conns
+            .iter()
+            .filter_map(|(slot, _)| self.client_view(slot))
+    }
+
+    /// One connected client.
+    #[must_use]
+    pub fn client(&self, conn: Conn) -> Option<ClientView> {
+        self.client_view(*self.by_conn.get(&conn)?)
+    }
+
+    /// The latest clients that are gone, oldest first.
+    pub fn closed_clients(&self) -> impl Iterator<Item = &Arc<ClosedClient>> {
+        self.closed.iter()
+    }
+
+    /// All subscriptions.
+    pub fn subscriptions(&self) -> impl Iterator<Item = SubView<'_>> {
+        self.subs.iter().map(|(_, sub)| {
+            let (slot, sid) = match &sub.owner {
+                Owner::Client { slot, sid } => (Some(*slot), &**sid),
+                Owner::Internal(_) => (None, ""),
+                Owner::Link { link, .. } => (self.links.get(link).and_then(|link| link.slot), ""),
+            };
+            let connection = slot.and_then(|slot| self.conns.get(slot));
+            SubView {
+                account: sub.account,
+                subject: &sub.filter,
+                queue: sub.queue.as_deref(),
+                sid,
+                msgs: sub.delivered,
+                max: sub.max,
+                cid: connection.map_or(0, |connection| connection.conn.0),
+            }
+        })
+    }
+
+    /// All accounts.
+    pub fn account_views(&self) -> impl Iterator<Item = AccountView> {
+        (0..).zip(&self.accounts).map(|(id, state)| AccountView {
+            account: AccountId(id),
+            clients: state.clients,
+            leafnodes: state.leafs,
+            subscriptions: state.interest.len(),
+            cached_subjects: state.interest.cached(),
+            traffic: state.traffic,
+            slow_consumers: state.slow_consumers,
+        })
+    }
+
+    /// What a connection of any kind sent and got.
+    #[must_use]
+    pub fn traffic(&self, conn: Conn) -> Option<Traffic> {
+        let slot = *self.by_conn.get(&conn)?;
+        Some(self.conns.get(slot)?.traffic)
+    }
+
+    /// Where the other end of a connection is, and since when.
+    #[must_use]
+    pub fn peer(&self, conn: Conn) -> Option<(PeerAddr, Timestamp)> {
+        let connection = self.conns.get(*self.by_conn.get(&conn)?)?;
+        Some((connection.peer, connection.started.wall))
+    }
+
+    /// Clients connected now.
+    #[must_use]
+    pub const fn client_count(&self) -> usize {
+        self.clients
+    }
+
+    /// Subscriptions of everybody.
+    #[must_use]
+    pub fn subscription_count(&self) -> usize {
+        self.subs.len()
+    }
+
+    /// Sums since the start.
+    #[must_use]
+    pub const fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Who may connect.
+    #[must_use]
+    pub const fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Facts about this server.
+    #[must_use]
+    pub const fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    /// How much of everything.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn client_view(&self, slot: u32) -> Option<ClientView> {
+        let connection = self.conns.get(slot)?;
+        let session = match &connection.kind {
+            Kind::Client(session) => session,
+            Kind::Link(_) | Kind::Closing => return None,
+        };
+        let ready = matches!(session.state, State::Ready(_));
+        let user = session.identity.as_ref().map(|identity| identity.name());
+        Some(ClientView {
+            cid: connection.conn.0,
+            peer: Some(connection.peer),
+            name: session.options.name.clone(),
+            lang: session.options.lang.clone(),
+            version: session.options.version.clone(),
+            user: user.unwrap_or_default().to_owned(),
+            account: ready.then_some(session.account),
+            start: connection.started.wall,
+            last_activity: connection.last_activity,
+            rtt: session.ping.rtt,
+            pending_bytes: connection.outbox.len(),
+            traffic: connection.traffic,
+            subscriptions: session.subs.len(),
+        })
+    }
+}
