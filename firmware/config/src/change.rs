@@ -37,13 +37,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// The options that a reload may change.
+/// The options that a reload may change, in the order in which nats-server applies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reloadable {
-    /// `debug`
-    Debug,
+    /// `client_advertise`
+    ClientAdvertise,
     /// `trace`
     Trace,
+    /// `debug`
+    Debug,
     /// `trace_verbose`
     TraceVerbose,
     /// `trace_headers`
@@ -52,56 +54,56 @@ pub enum Reloadable {
     Logtime,
     /// `logtime_utc`
     LogtimeUtc,
-    /// `log_file`
-    LogFile,
-    /// `max_traced_msg_len`
-    MaxTracedMsgLen,
+    /// `max_connections`
+    MaxConnections,
+    /// Users of the global account, and their permissions.
+    Users,
+    /// Accounts with their users, permissions and limits.
+    Accounts,
+    /// `no_auth_user`, which may only go away.
+    NoAuthUser,
     /// The single user of `authorization`.
     Username,
     /// Its password.
     Password,
     /// The token of `authorization`.
     Token,
-    /// Its timeout.
-    AuthTimeout,
-    /// Users of the global account, and their permissions.
-    Users,
-    /// Accounts with their users, permissions and limits.
-    Accounts,
-    /// `server_tags`
-    Tags,
-    /// `server_metadata`
-    Metadata,
-    /// `max_connections`
-    MaxConnections,
-    /// `max_control_line`
-    MaxControlLine,
-    /// `max_payload`
-    MaxPayload,
     /// `ping_interval`
     PingInterval,
     /// `ping_max`
     PingMax,
-    /// `write_deadline`
-    WriteDeadline,
-    /// `client_advertise`
-    ClientAdvertise,
-    /// `pid_file`
-    PidFile,
-    /// `ports_file_dir`
-    PortsFileDir,
-    /// `connect_error_reports`
-    ConnectErrorReports,
-    /// `reconnect_error_reports`
-    ReconnectErrorReports,
+    /// Its timeout.
+    AuthTimeout,
+    /// `max_control_line`
+    MaxControlLine,
+    /// `max_payload`
+    MaxPayload,
     /// `no_fast_producer_stall`
     NoFastProducerStall,
     /// `jetstream.max_mem`, which may only grow.
     MaxMemory,
     /// `jetstream.max_file`, which may only grow.
     MaxFile,
-    /// `no_auth_user`, which may only go away.
-    NoAuthUser,
+    /// `jetstream.limits`
+    JetStreamLimits,
+    /// `pid_file`
+    PidFile,
+    /// `ports_file_dir`
+    PortsFileDir,
+    /// `log_file`
+    LogFile,
+    /// `write_deadline`
+    WriteDeadline,
+    /// `max_traced_msg_len`
+    MaxTracedMsgLen,
+    /// `connect_error_reports`
+    ConnectErrorReports,
+    /// `reconnect_error_reports`
+    ReconnectErrorReports,
+    /// `server_tags`
+    Tags,
+    /// `server_metadata`
+    Metadata,
 }
 
 impl Reloadable {
@@ -139,6 +141,7 @@ impl Reloadable {
             Self::MaxMemory => "JetStream max_mem_store",
             Self::MaxFile => "JetStream max_file_store",
             Self::NoAuthUser => "no_auth_user",
+            Self::JetStreamLimits => "JetStream limits",
         }
     }
 }
@@ -175,6 +178,7 @@ pub fn changes(old: &Config, new: &Config) -> Result<Changes, ReloadRefused> {
     kept::check(old, new)?;
     let mut changes = Changes::default();
     applied::collect(old, new, &mut changes)?;
+    changes.options.sort_by_key(|change| change.option);
     Ok(changes)
 }
 

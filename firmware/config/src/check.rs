@@ -209,7 +209,7 @@ impl Checker<'_> {
                     );
                     self.error(key, text, "");
                 }
-                None if name != GLOBAL_ACCOUNT && name != system => {
+                None if name != GLOBAL_ACCOUNT => {
                     let text = format!(
                         "in non operator mode, `default_js_domain` references non existing account \
                          {name:?}"
@@ -218,7 +218,7 @@ impl Checker<'_> {
                 }
                 Some(_) | None => {}
             }
-            if name == system {
+            if name == system && account.is_some() {
                 let text = format!("system account {name:?} can not be in default_js_domain");
                 self.error(key, text, "");
             }

@@ -10,7 +10,7 @@ use crate::parser;
 use crate::places::Places;
 use crate::position::Position;
 use crate::report::Report;
-use crate::source::Source;
+use crate::source::{Source, expand};
 use crate::value::Map;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -133,7 +133,7 @@ pub struct Loaded {
     pub warnings: Vec<ConfigError>,
     /// Options that are accepted and have another effect here, or none.
     pub notes: Vec<ConfigError>,
-    /// The file as it was read, includes and variables resolved.
+    /// The file as it was read, includes and variables resolved; Debug shows its keys only.
     pub map: Map,
 }
 
@@ -143,7 +143,7 @@ pub struct Loaded {
 /// # Errors
 /// The first mistake in the language, or else every mistake in the options.
 pub fn load(path: &str, source: &dyn Source) -> Result<Loaded, ConfigErrors> {
-    read(parser::parse_file(path, source)?, path)
+    read(parser::parse_file(path, source)?, path, source)
 }
 
 /// As [`load`], of a text that came from `path`.
@@ -151,10 +151,10 @@ pub fn load(path: &str, source: &dyn Source) -> Result<Loaded, ConfigErrors> {
 /// # Errors
 /// As [`load`].
 pub fn load_text(text: &str, path: &str, source: &dyn Source) -> Result<Loaded, ConfigErrors> {
-    read(parser::parse(text, path, source)?, path)
+    read(parser::parse(text, path, source)?, path, source)
 }
 
-fn read(map: Map, path: &str) -> Result<Loaded, ConfigErrors> {
+fn read(map: Map, path: &str, source: &dyn Source) -> Result<Loaded, ConfigErrors> {
     let mut config = Config::default();
     let mut report = Report::default();
     if map.is_empty() {
@@ -162,6 +162,9 @@ fn read(map: Map, path: &str) -> Result<Loaded, ConfigErrors> {
         report.warning(&Position::start(path), text, "");
     }
     server::read(&map, &mut config, &mut report);
+    for remote in &mut config.leafnodes.remotes {
+        remote.credentials = remote.credentials.take().map(|path| expand(&path, source));
+    }
     let Report {
         errors,
         warnings,

@@ -49,9 +49,74 @@ pub(crate) fn beside(from: &str, path: &str) -> String {
     if absolute { format!("/{path}") } else { path }
 }
 
+/// `path` with `$NAME`, `${NAME}` and a leading `~` replaced.
+/// spec: nats-server v2.15.1 server/opts.go expandPath, Go os.ExpandEnv
+pub(crate) fn expand(path: &str, source: &dyn Source) -> String {
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let (name, after) = variable_name(after);
+        match name {
+            Some(name) => out.push_str(&source.env(name).unwrap_or_default()),
+            None => out.push('$'),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    match (out.strip_prefix('~'), source.env("HOME")) {
+        (Some(below), Some(home)) => format!("{}{below}", home.trim_end_matches('/')),
+        (Some(_) | None, _) => out,
+    }
+}
+
+/// The name after a dollar sign, and what follows it.
+fn variable_name(text: &str) -> (Option<&str>, &str) {
+    if let Some((name, after)) = text.strip_prefix('{').and_then(|t| t.split_once('}')) {
+        return (Some(name), after);
+    }
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let end = text.find(|c| !part(c)).unwrap_or(text.len());
+    match text.split_at_checked(end) {
+        Some((name, after)) if !name.is_empty() => (Some(name), after),
+        Some(_) | None => (None, text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::beside;
+    use super::{Source, beside, expand};
+
+    struct Env;
+
+    impl Source for Env {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Err(String::new())
+        }
+
+        fn env(&self, name: &str) -> Option<String> {
+            match name {
+                "HOME" => Some("/root/".to_owned()),
+                "DIR" => Some("/etc".to_owned()),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn expands_like_a_shell() {
+        let cases = [
+            ("~/a.creds", "/root/a.creds"),
+            ("$DIR/a", "/etc/a"),
+            ("${DIR}x/$NONE/a", "/etcx//a"),
+            ("a~$", "a~$"),
+            ("$/a", "$/a"),
+            ("${DIR", "${DIR"),
+        ];
+        for (path, want) in cases {
+            assert_eq!(expand(path, &Env), want, "{path}");
+        }
+    }
 
     #[test]
     fn joins_like_go() {

@@ -1,5 +1,6 @@
 use crate::position::Position;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A value of the file and where it stands; for a value in a map, where its key stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,8 +11,8 @@ pub struct Value {
     pub at: Position,
 }
 
-/// The kinds of the language.
-#[derive(Debug, Clone, PartialEq)]
+/// The kinds of the language. Debug shows no text, which may be a password.
+#[derive(Clone, PartialEq)]
 pub enum Kind {
     /// Any string form.
     String(String),
@@ -40,6 +41,24 @@ impl Kind {
             Self::Date(_) => "time.Time",
             Self::Array(_) => "[]interface {}",
             Self::Map(_) => "map[string]interface {}",
+        }
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Array(values) => f
+                .debug_list()
+                .entries(values.iter().map(|v| &v.kind))
+                .finish(),
+            Self::Map(map) => f
+                .debug_map()
+                .entries(map.iter().map(|e| (&e.key, &e.value.kind)))
+                .finish(),
+            Self::String(_) | Self::Integer(_) | Self::Float(_) | Self::Bool(_) | Self::Date(_) => {
+                f.write_str(self.go_name())
+            }
         }
     }
 }

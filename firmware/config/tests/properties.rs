@@ -1,6 +1,6 @@
 //! Whatever the text is, reading it ends with options or with errors that say where.
 
-use frond_config::{Source, load_text, parse};
+use frond_config::{Source, changes, load_text, parse};
 use proptest::prelude::*;
 
 /// Files and variables with every kind of content, some of them referring to themselves.
@@ -30,8 +30,14 @@ impl Source for World {
 /// Checks that each error has a place inside the text, or in another file.
 fn reads(text: &str) {
     let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
-    let Err(errors) = load_text(text, "x.conf", &World) else {
-        return;
+    let errors = match load_text(text, "x.conf", &World) {
+        Ok(loaded) => {
+            let changes = changes(&loaded.config, &loaded.config);
+            assert!(changes.is_ok_and(|changes| changes.is_empty()));
+            let _ = loaded.config.check();
+            return;
+        }
+        Err(errors) => errors,
     };
     assert!(!errors.0.is_empty());
     for error in errors.0 {

@@ -123,6 +123,7 @@ fn sizes(old: &JetStream, new: &JetStream, changes: &mut Changes) -> Result<(), 
         (Reloadable::MaxMemory, old.max_memory, new.max_memory),
         (Reloadable::MaxFile, old.max_file, new.max_file),
     ];
+    changes.note_only(Reloadable::JetStreamLimits, &old.limits, &new.limits);
     for (option, old_size, new_size) in pairs {
         match (old_size, new_size) {
             (Some(a), Some(b)) if b < a && old.enabled => {

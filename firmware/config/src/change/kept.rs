@@ -3,7 +3,7 @@
 use super::{ReloadRefused, number, optional, plain};
 use crate::config::Config;
 use crate::duration::Go;
-use crate::options::jetstream::{JetStream, JetStreamLimits, Sync};
+use crate::options::jetstream::{JetStream, Sync};
 use crate::options::leafnodes::LeafNodes;
 use crate::options::server::Listen;
 use std::collections::BTreeMap;
@@ -51,7 +51,11 @@ fn server_is_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
         )?;
     }
     if port(&new.monitor) != Some(0) || old.monitor.is_none() {
-        kept("HTTPPort", &port(&old.monitor), &port(&new.monitor), number)?;
+        let (a, b) = (&port(&old.monitor), &port(&new.monitor));
+        kept("HTTPPort", a, b, |port| match port {
+            Some(0) => "-1".to_owned(),
+            port => number(port),
+        })?;
     }
     kept(
         "HTTPBasePath",
@@ -130,7 +134,14 @@ fn accounts_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
             .clone()
             .unwrap_or_else(|| "$SYS".to_owned())
     };
-    kept("SystemAccount", &system(old), &system(new), plain)?;
+    if system(old) != system(new) {
+        kept(
+            "SystemAccount",
+            &old.system_account,
+            &new.system_account,
+            optional,
+        )?;
+    }
     kept(
         "NoSystemAccount",
         &old.no_system_account,
@@ -188,22 +199,6 @@ fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefus
         &old.info_queue_limit,
         &new.info_queue_limit,
         plain,
-    )?;
-    kept("JetStreamLimits", &old.limits, &new.limits, go_limits)
-}
-
-fn go_limits(limits: &JetStreamLimits) -> String {
-    format!(
-        "{{{} {} {} {} {} {} {} {} {}}}",
-        number(&limits.max_request_batch),
-        number(&limits.max_ack_pending),
-        number(&limits.max_ha_assets),
-        Go(limits.duplicates.unwrap_or_default()),
-        limits.batch_max_inflight_per_stream,
-        limits.batch_max_inflight_total,
-        limits.batch_max_msgs,
-        Go(limits.batch_timeout),
-        number(&limits.default_max_consumers),
     )
 }
 

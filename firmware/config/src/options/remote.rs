@@ -16,7 +16,7 @@ pub struct Remote {
     pub urls: Vec<RemoteUrl>,
     /// The local account it binds to; `$G` by default.
     pub account: String,
-    /// Path of a credentials file, `~` and `$NAME` not expanded.
+    /// Path of a credentials file, `~` and `$NAME` expanded.
     pub credentials: Option<String>,
     /// A user seed to sign with.
     pub nkey: Option<Secret>,

@@ -317,7 +317,7 @@ fn secrets_are_never_shown() {
     let shown = errors(text).join("\n")
         + &format!(
             "{:?}",
-            config(&text.replace(", token: hush2, x: hush3", ""))
+            loaded(&text.replace(", token: hush2, x: hush3", ""))
         )
         + &bad.map(|text| errors(text).join("\n")).concat();
     assert!(
