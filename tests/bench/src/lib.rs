@@ -1,1 +1,27 @@
 //! Frond beside nats-server in one run, and counted budgets that fail.
+//!
+//! One load generator for all contenders: plain blocking sockets, so that the client costs little and the same. It knows
+//! the client protocol and nothing of how a server works inside.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a benchmark reads clocks and files, and fails by panicking"
+)]
+
+mod conn;
+mod contender;
+mod core_load;
+mod device;
+mod lone;
+mod measure;
+mod stream_load;
+
+pub use conn::Conn;
+pub use contender::{Contender, contenders};
+pub use core_load::{fan_out, request_reply};
+pub use device::{Counters, Device};
+pub use lone::{Lone, lone_publishes};
+pub use measure::{Measure, Sample};
+pub use stream_load::{ask, create_stream, publish_pipelined, publish_synchronous};

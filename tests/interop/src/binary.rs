@@ -74,7 +74,27 @@ fn profile_dir() -> PathBuf {
 fn built(package: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     let profile = profile_dir();
-    BUILT.get_or_init(|| build(&profile));
+    let name = profile
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    BUILT.get_or_init(|| build(if name == "debug" { "dev" } else { &name }));
+    found(&profile, package)
+}
+
+/// The release binary of a package, built if need be: what a budget on the product is held against.
+///
+/// # Panics
+/// When it can't be built.
+#[must_use]
+pub fn release_binary(package: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| build("release"));
+    found(&target_dir().join("release"), package)
+}
+
+fn found(profile: &Path, package: &str) -> PathBuf {
     let path = profile.join(package);
     assert!(
         path.is_file(),
@@ -85,17 +105,21 @@ fn built(package: &str) -> PathBuf {
 }
 
 /// One build for both binaries; cargo's own lock makes concurrent test processes wait for each other.
-fn build(profile: &Path) {
+fn build(profile: &str) {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args(["build", "--quiet", "-p", "frond", "-p", "frond-hub"])
-        .arg("--target-dir")
-        .arg(target_dir());
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
+    cargo.args([
+        "build",
+        "--quiet",
+        "-p",
+        "frond",
+        "-p",
+        "frond-hub",
+        "--profile",
+        profile,
+    ]);
+    cargo.arg("--target-dir").arg(target_dir());
     cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    say("building frond and frond-hub for the tests");
+    say(&format!("building frond and frond-hub ({profile})"));
     let status = cargo.status().expect("cargo can be started");
     assert!(
         status.success(),

@@ -21,7 +21,7 @@ mod setup;
 pub mod story;
 mod wait;
 
-pub use binary::{Kind, target_dir};
+pub use binary::{Kind, release_binary, target_dir};
 pub use peers::{nats_cli, python, real_server};
 pub use process::Usage;
 pub use say::say;

@@ -136,7 +136,7 @@ impl Drop for Server {
 
 fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {
     let log = log_path(dir, nth);
-    let mut command = Command::new(kind.binary());
+    let mut command = Command::new(setup.binary.clone().unwrap_or_else(|| kind.binary()));
     command
         .args(&setup.args)
         .current_dir(dir)

@@ -1,12 +1,14 @@
 //! How a server is to be started.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 
 /// Arguments and configuration for one server. `$DIR` in the configuration becomes the server's own folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setup {
     pub(crate) config: Option<String>,
     pub(crate) args: Vec<String>,
+    pub(crate) binary: Option<PathBuf>,
 }
 
 impl Setup {
@@ -27,7 +29,7 @@ impl Setup {
     pub fn config(text: &str) -> Self {
         Self {
             config: Some(text.to_owned()),
-            args: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -36,6 +38,15 @@ impl Setup {
     pub fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
         self.args.extend(args.into_iter().map(str::to_owned));
         self
+    }
+
+    /// Starts this binary instead of the kind's own.
+    #[must_use]
+    pub fn binary(self, path: PathBuf) -> Self {
+        Self {
+            binary: Some(path),
+            ..self
+        }
     }
 }
 
