@@ -87,7 +87,8 @@ fn pure_sources_ask_for_no_clock_file_thread_or_socket() {
         "SystemTime::UNIX_EPOCH",
         "std::fs::read(p)",
         "std::thread::spawn(f)",
-        "std::net::TcpStream",
+        "std::net::TcpStream::connect(a)",
+        "f().await",
     ] {
         let text = format!("fn f() {{\n    let x = {word};\n}}\n");
         finds(
@@ -97,6 +98,8 @@ fn pure_sources_ask_for_no_clock_file_thread_or_socket() {
         );
         assert!(pure_sources(&Tree::of(&[("firmware/runtime/src/lib.rs", &text)])).is_empty());
     }
+    let values = "use std::net::SocketAddr;\nself.awaited += 1;\n// Instant::now is for others\n";
+    assert!(pure_sources(&Tree::of(&[("firmware/broker/src/lib.rs", values)])).is_empty());
 }
 
 #[test]
