@@ -1,0 +1,78 @@
+use std::collections::BTreeMap;
+
+use frond_broker::Conn;
+
+/// A client of one of the servers: what it subscribed to and what it has not read yet.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) conn: Conn,
+    pub(super) subs: BTreeMap<u32, Subscription>,
+    pub(super) next_sid: u32,
+    unread: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Subscription {
+    pub(super) filter: String,
+    pub(super) queue: Option<&'static str>,
+}
+
+/// A message as a client received it.
+#[derive(Clone, Debug)]
+pub(super) struct Received {
+    pub(super) subject: String,
+    pub(super) sid: u32,
+    pub(super) reply: Option<String>,
+    pub(super) payload: String,
+}
+
+impl Client {
+    pub(super) const fn new(conn: Conn) -> Self {
+        Self {
+            conn,
+            subs: BTreeMap::new(),
+            next_sid: 1,
+            unread: Vec::new(),
+        }
+    }
+
+    pub(super) fn subscription_line(&self, sid: u32) -> String {
+        let sub = &self.subs[&sid];
+        let queue = sub
+            .queue
+            .map(|queue| format!("{queue} "))
+            .unwrap_or_default();
+        format!("SUB {} {queue}{sid}\r\n", sub.filter)
+    }
+
+    /// The whole messages among what was read so far; `-ERR` is an error of the test.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Vec<Received>, String> {
+        self.unread.extend_from_slice(bytes);
+        let mut received = Vec::new();
+        let mut start = 0;
+        while let Some(end) = self.unread[start..].iter().position(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(&self.unread[start..start + end]).into_owned();
+            let after = start + end + 1;
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words.as_slice() {
+                ["MSG", subject, sid, reply @ .., size] => {
+                    let size: usize = size.parse().map_err(|_| line.clone())?;
+                    let Some(payload) = self.unread.get(after..after + size + 2) else {
+                        break;
+                    };
+                    received.push(Received {
+                        subject: (*subject).to_owned(),
+                        sid: sid.parse().map_err(|_| line.clone())?,
+                        reply: reply.first().map(|reply| (*reply).to_owned()),
+                        payload: String::from_utf8_lossy(&payload[..size]).into_owned(),
+                    });
+                    start = after + size + 2;
+                }
+                ["-ERR", ..] | ["HMSG", ..] => return Err(format!("a client got {line}")),
+                _ => start = after,
+            }
+        }
+        self.unread.drain(..start);
+        Ok(received)
+    }
+}

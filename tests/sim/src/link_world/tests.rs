@@ -1,0 +1,66 @@
+use super::*;
+
+/// Runs seeds on both cores; the first that breaks, with its report.
+fn first_broken(seeds: std::ops::Range<u64>, variant: Variant) -> Option<(u64, Report)> {
+    std::thread::scope(|scope| {
+        let halves: Vec<_> = (0..2)
+            .map(|half| {
+                let seeds = seeds.clone().filter(move |seed| seed % 2 == half);
+                scope.spawn(move || {
+                    seeds
+                        .map(|seed| (seed, run_twice(seed, variant)))
+                        .find(|(_, report)| report.verdict.is_err())
+                })
+            })
+            .collect();
+        let found = halves.into_iter().filter_map(|half| half.join().unwrap());
+        found.min_by_key(|(seed, _)| *seed)
+    })
+}
+
+/// The same seed must be the same run.
+fn run_twice(seed: u64, variant: Variant) -> Report {
+    let report = run(seed, variant);
+    assert_eq!(report, run(seed, variant), "seed {seed} is not one run");
+    report
+}
+
+#[test]
+fn a_thousand_seeds_keep_every_promise() {
+    if let Some((seed, report)) = first_broken(0..1_000, Variant::Sound) {
+        panic!(
+            "{}\n{}\nreplay with: cargo run -p sim -- replay link {seed}",
+            report.tail.join("\n"),
+            report.verdict.unwrap_err(),
+        );
+    }
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    assert_ne!(run(1, Variant::Sound).hash, run(2, Variant::Sound).hash);
+}
+
+#[test]
+fn the_world_is_busy_enough_to_judge() {
+    let reports: Vec<_> = (0..40).map(|seed| run(seed, Variant::Sound)).collect();
+    let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
+    assert!(sum(|report| report.attached) > 100);
+    assert!(sum(|report| report.crossed) > 1_000);
+    assert!(sum(|report| report.received) > 3_000);
+}
+
+#[test]
+fn a_broken_link_is_noticed() {
+    for (variant, words) in [
+        (Variant::Echoing, "on its way back"),
+        (Variant::Forgetful, "not healed"),
+        (Variant::Resting, "not healed"),
+        (Variant::Leaky, "is on its way to"),
+        (Variant::Stuttering, "times at"),
+    ] {
+        let (_, report) = first_broken(0..40, variant).expect("nobody noticed");
+        let why = report.verdict.unwrap_err();
+        assert!(why.contains(words), "{variant:?}: {why}");
+    }
+}
