@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use interop::{Kind, Server, Setup};
+use interop::{Kind, Server, Setup, free_port};
 
 use crate::compare::difference;
 use crate::failure::Failure;
-use crate::player::{Heard, play};
+use crate::player::{Addrs, Heard, play};
 use crate::transcript::Transcript;
 
 /// Every transcript of `transcripts/<folder>` holds for nats-server and for Frond, and their documents agree.
@@ -14,10 +14,18 @@ use crate::transcript::Transcript;
 /// # Panics
 /// With every difference, as `file:line`.
 pub fn agree(folder: &str) {
+    agree_as(Kind::Leaf, folder);
+}
+
+/// Every transcript of `transcripts/<folder>` holds for nats-server and for this server, and their documents agree.
+///
+/// # Panics
+/// With every difference, as `file:line`.
+pub fn agree_as(kind: Kind, folder: &str) {
     report(folder, |transcript| {
         let theirs = run(Kind::Real, transcript)
             .map_err(|f| named("the transcript is wrong, nats-server", f))?;
-        let ours = run(Kind::Leaf, transcript).map_err(|f| named("frond", f))?;
+        let ours = run(kind, transcript).map_err(|f| named(kind.name(), f))?;
         same(transcript, &ours, &theirs)
     });
 }
@@ -82,8 +90,37 @@ fn run(kind: Kind, transcript: &Transcript) -> Result<Vec<Heard>, Failure> {
         "listen: \"127.0.0.1:-1\"\nserver_name: script\n{jetstream}{}",
         transcript.config
     );
-    let server = Server::start(kind, &Setup::config(&config));
-    play(transcript, server.addr())
+    let leafnode = format!("127.0.0.1:{}", free_port());
+    let config = if transcript.leafnode {
+        format!("{config}leafnodes {{ listen: \"{leafnode}\" }}\n")
+    } else {
+        config
+    };
+    let server = start(kind, &config).map_err(|text| {
+        let text = text.lines().collect::<Vec<_>>().join(" / ");
+        Failure {
+            file: transcript.file.clone(),
+            line: 1,
+            text,
+        }
+    })?;
+    play(
+        transcript,
+        &Addrs {
+            client: server.addr().to_owned(),
+            leafnode,
+        },
+    )
+}
+
+/// A server that refuses its configuration is one transcript's failure, not the folder's.
+fn start(kind: Kind, config: &str) -> Result<Server, String> {
+    std::panic::catch_unwind(|| Server::start(kind, &Setup::config(config))).map_err(|panic| {
+        panic
+            .downcast_ref::<String>()
+            .cloned()
+            .unwrap_or_else(|| "can't be started".to_owned())
+    })
 }
 
 fn same(transcript: &Transcript, ours: &[Heard], theirs: &[Heard]) -> Result<(), Failure> {

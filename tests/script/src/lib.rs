@@ -23,7 +23,7 @@ mod player;
 mod transcript;
 
 pub use failure::Failure;
-pub use folder::{agree, holds};
+pub use folder::{agree, agree_as, holds};
 pub use pattern::{Captures, Pattern};
-pub use player::{Heard, play};
+pub use player::{Addrs, Heard, play};
 pub use transcript::Transcript;

@@ -11,6 +11,8 @@ use crate::pattern::{Captures, Pattern};
 use crate::peer::{INBOX_SID, Peer};
 use crate::transcript::{Action, Step, Transcript};
 
+/// Connections named so go to the leafnode listener.
+const LEAF_PREFIX: &str = "leaf";
 const UNTIL_BOUND: Duration = Duration::from_secs(5);
 
 /// A JSON document a server sent, and the line of the transcript it answered.
@@ -20,13 +22,22 @@ pub struct Heard {
     pub(crate) document: Value,
 }
 
+/// Where a server listens, as `host:port`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addrs {
+    /// For clients.
+    pub client: String,
+    /// For leafnodes; a transcript that has none doesn't use it.
+    pub leafnode: String,
+}
+
 /// Plays all steps; gives the documents that are to be compared.
 ///
 /// # Errors
 /// The first step that doesn't go as written.
-pub fn play(transcript: &Transcript, addr: &str) -> Result<Vec<Heard>, Failure> {
+pub fn play(transcript: &Transcript, addrs: &Addrs) -> Result<Vec<Heard>, Failure> {
     let mut player = Player {
-        addr,
+        addrs,
         peers: BTreeMap::new(),
         captures: Captures::new(),
         heard: Vec::new(),
@@ -42,7 +53,7 @@ pub fn play(transcript: &Transcript, addr: &str) -> Result<Vec<Heard>, Failure> 
 }
 
 struct Player<'a> {
-    addr: &'a str,
+    addrs: &'a Addrs,
     peers: BTreeMap<String, Peer>,
     captures: Captures,
     heard: Vec<Heard>,
@@ -51,8 +62,14 @@ struct Player<'a> {
 impl Player<'_> {
     fn step(&mut self, step: &Step) -> Result<(), String> {
         if !self.peers.contains_key(&step.peer) {
+            let to_leaf = step.peer.starts_with(LEAF_PREFIX);
+            let addr = if to_leaf {
+                &self.addrs.leafnode
+            } else {
+                &self.addrs.client
+            };
             self.peers
-                .insert(step.peer.clone(), Peer::connect(&step.peer, self.addr)?);
+                .insert(step.peer.clone(), Peer::connect(&step.peer, addr)?);
         }
         let peer = self.peers.get_mut(&step.peer).ok_or("no such connection")?;
         match &step.action {
@@ -62,6 +79,12 @@ impl Player<'_> {
                 peer.send(&bytes)
             }
             Action::SendRaw(text) => peer.send(&expand(text, &self.captures)?),
+            Action::Later(pattern) => loop {
+                let text = peer.line(false)?.ok_or("the server has closed")?;
+                if pattern.check(&text, &mut Captures::new()).is_ok() {
+                    return self.expect(step.line, pattern, &text);
+                }
+            },
             Action::Join(options) => join(peer, options),
             Action::Ask(text) => ask(peer, &expand(text, &self.captures)?),
             Action::Send(text) => publish(peer, &expand(text, &self.captures)?),

@@ -3,9 +3,11 @@
 //! ```text
 //! # a comment
 //! server: jetstream                 core (default) or jetstream
+//! listener: leafnode                connections named `leaf…` go to a leafnode listener
 //! config:                           more configuration: the indented lines that follow
 //!     max_payload: 64
 //! a S> INFO {json~ max_payload=64}  connection `a` opens at its first mention; one line must come
+//! a S~ PATTERN                      this line comes, whatever comes before it
 //! a C> PUB foo 2                    one line is sent, CRLF is added
 //! a C- \x00half                     sent as it is, no CRLF
 //! a join {"user":"x"}               short for INFO, CONNECT (quiet, headers, no_responders), PING, PONG
@@ -27,6 +29,7 @@ use crate::pattern::Pattern;
 pub struct Transcript {
     pub(crate) file: String,
     pub(crate) jetstream: bool,
+    pub(crate) leafnode: bool,
     pub(crate) config: String,
     pub(crate) steps: Vec<Step>,
 }
@@ -43,6 +46,7 @@ pub(crate) enum Action {
     SendLine(String),
     SendRaw(String),
     Line(Pattern),
+    Later(Pattern),
     Join(String),
     Ask(String),
     Send(String),
@@ -61,6 +65,7 @@ impl Transcript {
         let mut this = Self {
             file: file.to_owned(),
             jetstream: false,
+            leafnode: false,
             config: String::new(),
             steps: Vec::new(),
         };
@@ -86,6 +91,10 @@ impl Transcript {
             self.jetstream = true;
             return Ok(());
         }
+        if line == "listener: leafnode" {
+            self.leafnode = true;
+            return Ok(());
+        }
         if line.starts_with("    ") {
             self.config.push_str(line);
             self.config.push('\n');
@@ -108,6 +117,7 @@ fn action(verb: &str, rest: &str) -> Result<Action, String> {
         "C>" => Action::SendLine(rest.to_owned()),
         "C-" => Action::SendRaw(rest.to_owned()),
         "S>" => Action::Line(Pattern::parse(rest)?),
+        "S~" => Action::Later(Pattern::parse(rest)?),
         "join" => Action::Join(rest.to_owned()),
         "send" => Action::Send(rest.to_owned()),
         "ask" => Action::Ask(rest.to_owned()),

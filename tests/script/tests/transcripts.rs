@@ -31,3 +31,8 @@ fn publish() {
 fn consumer() {
     script::holds(Kind::Real, "consumer");
 }
+
+#[test]
+fn leaf() {
+    script::holds(Kind::Real, "leaf");
+}
