@@ -10,7 +10,7 @@ use super::limits;
 pub(crate) struct ReadAhead {
     bodies: BTreeMap<Seq, Body>,
     unreadable: BTreeSet<Seq>,
-    asked: Vec<Seq>,
+    asked: BTreeSet<Seq>,
 }
 
 impl ReadAhead {
@@ -37,6 +37,7 @@ impl ReadAhead {
         for seq in gone {
             self.bodies.remove(&seq);
         }
+        self.unreadable.retain(|seq| *seq < first || *seq > last);
     }
 
     /// Whether a fetch is on the way.
@@ -75,18 +76,21 @@ impl ReadAhead {
             bytes += head.bytes;
             block.insert(seq);
         }
-        self.asked = block.iter().copied().collect();
-        (!block.is_empty()).then(|| self.asked.clone())
+        self.asked.clone_from(&block);
+        (!block.is_empty()).then(|| block.into_iter().collect())
     }
 
-    /// The answer to the fetch that is on the way.
+    /// The answer, or a part of it, to the fetch that is on the way.
     pub(crate) fn fetched(&mut self, messages: &[Stored], missing: &[Seq]) {
-        let asked = std::mem::take(&mut self.asked);
-        self.unreadable.extend(missing.iter().copied());
-        self.unreadable.extend(asked);
+        for seq in missing {
+            self.asked.remove(seq);
+            self.unreadable.insert(*seq);
+        }
         for stored in messages {
-            self.unreadable.remove(&stored.seq);
-            self.bodies.insert(stored.seq, stored.body.clone());
+            // What was removed from the stream meanwhile is not wanted any more.
+            if self.asked.remove(&stored.seq) {
+                self.bodies.insert(stored.seq, stored.body.clone());
+            }
         }
     }
 }

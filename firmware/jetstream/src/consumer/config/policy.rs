@@ -3,7 +3,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An enum with Go's exact texts and its error for any other.
 macro_rules! texts {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(| $also:literal)*,)* }) => {
+    ($(#[$doc:meta])* $name:ident else $unknown:expr; { $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(| $also:literal)*,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub(crate) enum $name { $($(#[$variant_doc])* $variant,)* }
@@ -26,7 +26,7 @@ macro_rules! texts {
                 let text = String::deserialize(deserializer)?;
                 match text.as_str() {
                     $($text $(| $also)* => Ok(Self::$variant),)*
-                    other => Err(D::Error::custom(format!("can not unmarshal {:?}", format!("{other:?}")))),
+                    other => Err(D::Error::custom($unknown(other))),
                 }
             }
         }
@@ -35,7 +35,7 @@ macro_rules! texts {
 
 texts! {
     /// Where a consumer starts.
-    DeliverPolicy {
+    DeliverPolicy else no_such; {
         /// At the first message.
         #[default]
         All = "all" | "undefined",
@@ -54,7 +54,7 @@ texts! {
 
 texts! {
     /// What has to be acknowledged.
-    AckPolicy {
+    AckPolicy else no_such; {
         /// Nothing.
         #[default]
         None = "none",
@@ -69,7 +69,7 @@ texts! {
 
 texts! {
     /// How fast stored messages are delivered.
-    ReplayPolicy {
+    ReplayPolicy else no_such; {
         /// As fast as possible.
         #[default]
         Instant = "instant",
@@ -80,7 +80,7 @@ texts! {
 
 texts! {
     /// Who of several pullers is served first.
-    PriorityPolicy {
+    PriorityPolicy else no_such_priority; {
         /// All alike.
         #[default]
         None = "none" | "",
@@ -93,14 +93,17 @@ texts! {
     }
 }
 
+fn no_such(text: &str) -> String {
+    format!("can not unmarshal {:?}", format!("{text:?}"))
+}
+
+fn no_such_priority(text: &str) -> String {
+    format!("unknown priority policy: {text:?}")
+}
+
 impl AckPolicy {
     /// Whether delivered messages are remembered until acknowledged.
     pub(crate) const fn is_acked(self) -> bool {
         !matches!(self, Self::None)
-    }
-
-    /// Whether one ack covers everything before it.
-    pub(crate) const fn is_cumulative(self) -> bool {
-        matches!(self, Self::All | Self::FlowControl)
     }
 }

@@ -33,7 +33,8 @@ pub(crate) mod time {
         }
         Timestamp::parse_rfc3339(&text).map(Some).ok_or_else(|| {
             D::Error::custom(format!(
-                "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse"
+                "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": \
+                 cannot parse {text:?} as \"2006\""
             ))
         })
     }

@@ -242,7 +242,7 @@ impl ConsumerConfig {
         };
         match text.parse::<i64>() {
             Ok(freq) if freq >= 0 => Ok(()),
-            Ok(_) => Err(CONSUMER_INVALID_SAMPLING.with("err", "%!s(<nil>)")),
+            Ok(_) => Err(CONSUMER_INVALID_SAMPLING.with("err", "<nil>")),
             Err(_) => Err(CONSUMER_INVALID_SAMPLING.with(
                 "err",
                 format!("strconv.Atoi: parsing {text:?}: invalid syntax"),
