@@ -148,8 +148,11 @@ impl Consumer {
 
     /// Whether as many are on the way as may be.
     pub(super) fn is_full(&self) -> bool {
-        let most = usize::try_from(self.config.max_ack_pending).unwrap_or(0);
-        self.tracks() && most > 0 && self.progress.pending.len() >= most
+        let most = usize::try_from(self.config.max_ack_pending)
+            .ok()
+            .filter(|&most| most > 0)
+            .unwrap_or(limits::ACK_PENDING_MAX);
+        self.tracks() && self.progress.pending.len() >= most
     }
 
     /// Requests that do not wait end when there is nothing for them.

@@ -98,7 +98,8 @@ pub(crate) enum ConsumerOutput {
     /// Read these bodies; the answer comes as [`ConsumerInput::Fetched`].
     Fetch(Vec<Seq>),
     /// Keep progress. With `Need::Sync` the consumer is told [`ConsumerInput::Saved`] and
-    /// holds back what may only leave afterwards.
+    /// holds back what may only leave afterwards. Saves must reach the disk in the order they
+    /// were wished for: each change builds on those before it.
     Save {
         /// Named in `Saved`.
         number: u64,

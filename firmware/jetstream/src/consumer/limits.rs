@@ -8,6 +8,8 @@ pub(crate) const ACK_WAIT_DEFAULT_NS: i64 = 30_000_000_000;
 pub(crate) const WAITING_DEFAULT: i64 = 512;
 /// Messages delivered and not acknowledged, when nobody says.
 pub(crate) const ACK_PENDING_DEFAULT: i64 = 1000;
+/// ...and the most when a client says "any number".
+pub(crate) const ACK_PENDING_MAX: usize = 128 * 1024;
 /// Longest consumer name.
 pub(crate) const NAME_BYTES_MAX: usize = 255;
 /// Longest description.

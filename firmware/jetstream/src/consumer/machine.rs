@@ -185,6 +185,9 @@ impl Consumer {
             messages,
             listens,
         };
+        if let Mode::Pull(waiting) = &mut self.mode {
+            waiting.begin_round();
+        }
         match input {
             ConsumerInput::Appended => self.appended(messages),
             ConsumerInput::Removed {

@@ -1,12 +1,10 @@
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::config::{ConsumerConfig, PriorityPolicy};
 use super::duration::go_duration;
 
 /// A pull request as it arrives: `$JS.API.CONSUMER.MSG.NEXT…`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PullRequest {
     /// How many messages.
     pub(crate) batch: i64,
@@ -21,9 +19,9 @@ pub(crate) struct PullRequest {
     /// The priority group.
     pub(crate) group: String,
     /// Only while at least so many messages wait.
-    pub(crate) min_pending: u64,
+    pub(crate) min_pending: i64,
     /// Only while at least so many are on the way.
-    pub(crate) min_ack_pending: u64,
+    pub(crate) min_ack_pending: i64,
     /// The pin a client was given.
     pub(crate) id: String,
     /// Which of several pullers is first, 0 before 9.
@@ -46,18 +44,44 @@ impl PullRequest {
             });
         }
         let bad = |error: &str| format!("400 Bad Request - {error}");
-        let mut value: Value =
-            serde_json::from_slice(body).map_err(|error| bad(&super::config::go_text(&error)))?;
-        if let Value::Object(map) = &mut value {
-            map.retain(|_, value| !value.is_null());
+        let value: Value =
+            serde_json::from_slice(body).map_err(|error| bad(&unmarshal_text(&error)))?;
+        let mut request = Self::default();
+        for (key, value) in value.as_object().into_iter().flatten() {
+            request
+                .set(&key.to_ascii_lowercase(), value)
+                .map_err(|error| bad(&error))?;
         }
-        let request: Self =
-            serde_json::from_value(value).map_err(|error| bad(&error.to_string()))?;
         if request.idle_heartbeat > 0 && request.idle_heartbeat.saturating_mul(2) > request.expires
         {
             return Err(bad("heartbeat value too large"));
         }
         Ok(request)
+    }
+
+    /// Takes one member; unknown ones don't matter, nor does null.
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        if value.is_null() {
+            return Ok(());
+        }
+        match key {
+            "batch" => self.batch = typed(key, "int", value, value.as_i64())?,
+            "expires" => self.expires = typed(key, "time.Duration", value, value.as_i64())?,
+            "max_bytes" => self.max_bytes = typed(key, "int", value, value.as_i64())?,
+            "no_wait" => self.no_wait = typed(key, "bool", value, value.as_bool())?,
+            "idle_heartbeat" => {
+                self.idle_heartbeat = typed(key, "time.Duration", value, value.as_i64())?;
+            }
+            "group" => self.group = typed(key, "string", value, text(value))?,
+            "min_pending" => self.min_pending = typed(key, "int64", value, value.as_i64())?,
+            "min_ack_pending" => {
+                self.min_ack_pending = typed(key, "int64", value, value.as_i64())?;
+            }
+            "id" => self.id = typed(key, "string", value, text(value))?,
+            "priority" => self.priority = typed(key, "int", value, value.as_i64())?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Whether the consumer's description allows it.
@@ -98,6 +122,37 @@ impl PullRequest {
     }
 }
 
+/// The value, or Go's words for one of another type.
+fn typed<T>(key: &str, go_type: &str, value: &Value, found: Option<T>) -> Result<T, String> {
+    found.ok_or_else(|| {
+        let kind = match value {
+            Value::Null => "null".into(),
+            Value::Bool(_) => "bool".into(),
+            Value::Number(number) if go_type != "bool" && go_type != "string" => {
+                format!("number {number}")
+            }
+            Value::Number(_) => "number".into(),
+            Value::String(_) => "string".into(),
+            Value::Array(_) => "array".into(),
+            Value::Object(_) => "object".into(),
+        };
+        format!("json: cannot unmarshal {kind} into Go struct field .{key} of type {go_type}")
+    })
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// The reason a text is no JSON, as near to Go's words as matters.
+fn unmarshal_text(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        "unexpected end of JSON input".into()
+    } else {
+        error.to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +166,7 @@ mod tests {
         assert_eq!(parsed("").batch, 1);
         assert_eq!(parsed(" 25 ").batch, 25);
         assert_eq!(parsed("next please").batch, 1);
-        let json = parsed(r#"{"batch":3,"expires":5,"no_wait":true,"new_key":1,"group":null}"#);
+        let json = parsed(r#"{"Batch":3,"expires":5,"no_wait":true,"new_key":1,"group":null}"#);
         assert_eq!((json.batch, json.expires, json.no_wait), (3, 5, true));
         assert_eq!(parsed("{}").batch, 0);
     }
@@ -119,7 +174,23 @@ mod tests {
     #[test]
     fn what_is_refused() {
         for (body, text) in [
-            ("{", "400 Bad Request - unexpected EOF"),
+            ("{", "400 Bad Request - unexpected end of JSON input"),
+            (
+                r#"{"batch":"x"}"#,
+                "400 Bad Request - json: cannot unmarshal string into Go struct field .batch of type int",
+            ),
+            (
+                r#"{"batch":1.5}"#,
+                "400 Bad Request - json: cannot unmarshal number 1.5 into Go struct field .batch of type int",
+            ),
+            (
+                r#"{"no_wait":1}"#,
+                "400 Bad Request - json: cannot unmarshal number into Go struct field .no_wait of type bool",
+            ),
+            (
+                r#"{"expires":"5s"}"#,
+                "400 Bad Request - json: cannot unmarshal string into Go struct field .expires of type time.Duration",
+            ),
             (
                 r#"{"batch":1,"expires":100,"idle_heartbeat":51}"#,
                 "400 Bad Request - heartbeat value too large",

@@ -21,7 +21,7 @@ impl ReadAhead {
         }
         match messages.body(seq) {
             Resident::OnDisk if self.unreadable.contains(&seq) => Resident::Gone,
-            found => found,
+            found @ (Resident::Here(_) | Resident::OnDisk | Resident::Gone) => found,
         }
     }
 

@@ -52,7 +52,8 @@ impl Saver {
     /// Everything up to save `number` is on the disk: what waited for it may go.
     pub(super) fn saved(&mut self, number: u64, out: &mut Outbox) {
         self.safe = self.safe.max(number);
-        while let Some((_, answer)) = self.held.pop_front_if(|(waits, _)| *waits <= self.safe) {
+        let safe = self.held.partition_point(|(waits, _)| *waits <= self.safe);
+        for (_, answer) in self.held.drain(..safe) {
             out.publish(answer);
         }
     }

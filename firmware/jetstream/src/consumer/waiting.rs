@@ -16,6 +16,8 @@ use super::status;
 pub(crate) struct Waiting {
     queue: VecDeque<Request>,
     places: usize,
+    /// Counts the rounds of delivery: interest does not change within one.
+    round: u64,
     /// When everybody's interest was last looked at because no place was free.
     swept: Option<Instant>,
 }
@@ -33,6 +35,8 @@ pub(crate) struct Request {
     no_wait: bool,
     expires: Option<Instant>,
     heartbeat: Option<(Duration, Instant)>,
+    /// The round in which somebody was found to listen.
+    live_in: u64,
 }
 
 /// Who gets a message.
@@ -51,6 +55,7 @@ impl Waiting {
         Self {
             queue: VecDeque::new(),
             places: usize::try_from(places).unwrap_or(0),
+            round: 0,
             swept: None,
         }
     }
@@ -116,8 +121,14 @@ impl Waiting {
                 let every = after(request.idle_heartbeat);
                 (every, now + every)
             }),
+            live_in: 0,
         });
         true
+    }
+
+    /// A new round of delivery begins: who listens is asked again.
+    pub(crate) const fn begin_round(&mut self) {
+        self.round += 1;
     }
 
     /// Drops requests at the head that nobody listens for any more, until one is live.
@@ -127,10 +138,11 @@ impl Waiting {
         reach: &Listens<'_>,
         out: &mut Outbox,
     ) -> bool {
-        while let Some(head) = self.queue.front() {
+        while let Some(head) = self.queue.front_mut() {
             if head.is_over(now) {
                 out.publish(head.timeout());
-            } else if reach(&head.reply) {
+            } else if head.live_in == self.round || reach(&head.reply) {
+                head.live_in = self.round;
                 return true;
             }
             self.queue.pop_front();

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use facts::{ConsumerLimits, Retention, ServerLimits, StreamFacts};
 pub(crate) use policy::{AckPolicy, DeliverPolicy, PriorityPolicy, ReplayPolicy};
-pub(crate) use request::{Action, CreateRequest, go_text};
+pub(crate) use request::{Action, CreateRequest};
 pub(crate) use text::write_time;
 pub(crate) use update::{admit_change, same};
 pub(crate) use workqueue::admit_new;

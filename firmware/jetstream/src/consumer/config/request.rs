@@ -118,7 +118,7 @@ fn known(
 }
 
 /// The reason a text is no JSON, as near to Go's words as matters.
-pub(crate) fn go_text(error: &serde_json::Error) -> String {
+fn go_text(error: &serde_json::Error) -> String {
     if error.is_eof() {
         "unexpected EOF".into()
     } else {

@@ -118,20 +118,33 @@ fn what_may_change() {
     for (more, text) in [
         ("", ""),
         (r#","description":"x","max_deliver":3,"ack_wait":5"#, ""),
-        (r#","filter_subject":"l.a","max_ack_pending":7,"headers_only":true"#, ""),
-        (r#","deliver_policy":"new""#, "deliver policy can not be updated"),
+        (
+            r#","filter_subject":"l.a","max_ack_pending":7,"headers_only":true"#,
+            "",
+        ),
+        (
+            r#","deliver_policy":"new""#,
+            "deliver policy can not be updated",
+        ),
         (r#","mem_storage":true"#, "storage type can not be updated"),
-        (r#","replay_policy":"original""#, "replay policy can not be updated"),
+        (
+            r#","replay_policy":"original""#,
+            "replay policy can not be updated",
+        ),
         (r#","sourcing":true"#, "sourcing can not be updated"),
     ] {
         let new = prepared(&format!("{base}{more}}}"));
         let verdict = admit_change(Some(&old), &new, Action::Update, false);
-        let shown = verdict.err().map(|e| (e.err_code, e.description.into_owned()));
+        let shown = verdict
+            .err()
+            .map(|e| (e.err_code, e.description.into_owned()));
         let expected = (!text.is_empty()).then(|| (10012, text.to_owned()));
         assert_eq!(shown, expected, "{more}");
     }
     let code = |old: Option<&ConsumerConfig>, new: &ConsumerConfig, action| {
-        admit_change(old, new, action, false).err().map(|e| e.err_code)
+        admit_change(old, new, action, false)
+            .err()
+            .map(|e| e.err_code)
     };
     let other = prepared(&format!(r#"{base},"description":"y"}}"#));
     assert_eq!(code(Some(&old), &old, Action::Create), None);
@@ -147,7 +160,9 @@ fn a_push_consumer_stays_one() {
     let pull = prepared(r#"{"durable_name":"D","max_waiting":512}"#);
     let text = |old, new, bound| {
         let verdict = admit_change(Some(old), new, Action::Update, bound);
-        verdict.err().map(|e| (e.err_code, e.description.into_owned()))
+        verdict
+            .err()
+            .map(|e| (e.err_code, e.description.into_owned()))
     };
     let refused = |text: &str| Some((10012, text.to_owned()));
     assert_eq!(

@@ -175,7 +175,7 @@ impl Model {
             let (count, seq) = (parts[0], parts[1]);
             let ack = seen.reply.clone();
             let now = self.world.now.mono;
-            let sent = self.sent.entry(seq).or_insert(Sent {
+            let sent = self.sent.entry(seq).or_insert_with(|| Sent {
                 count: 0,
                 at: now,
                 naked: true,
@@ -187,7 +187,10 @@ impl Model {
             // Time passes in steps: what came may have come a step before it was seen.
             let waited = now.since(sent.at) + STEP >= self.wait;
             assert!(sent.naked || waited, "{seq} came too early");
-            assert!(self.max_deliver == 0 || count <= self.max_deliver, "{seq} came too often");
+            assert!(
+                self.max_deliver == 0 || count <= self.max_deliver,
+                "{seq} came too often"
+            );
             *sent = Sent {
                 count,
                 at: now,
@@ -202,7 +205,10 @@ impl Model {
         let consumer = &self.world.consumer;
         let progress = &consumer.progress;
         assert!(progress.pending.len() <= self.max_pending);
-        let waiting = self.world.shelf.count(progress.next_stream, &consumer.filters);
+        let waiting = self
+            .world
+            .shelf
+            .count(progress.next_stream, &consumer.filters);
         assert_eq!(consumer.num_pending(), waiting);
         assert!(progress.floor.stream < progress.next_stream);
         assert!(progress.floor.delivery < progress.next_delivery);
@@ -212,7 +218,10 @@ impl Model {
             assert!(self.world.shelf.messages.contains_key(seq));
         }
         for seq in &self.answered {
-            assert!(!progress.pending.contains_key(seq), "an answered ack was forgotten");
+            assert!(
+                !progress.pending.contains_key(seq),
+                "an answered ack was forgotten"
+            );
         }
     }
 
@@ -220,11 +229,21 @@ impl Model {
     fn finish(&mut self) {
         for _ in 0..80 {
             self.requests += 1;
-            self.world.pull(&format!("r{}", self.requests), r#"{"batch":50,"expires":1000000000}"#);
+            self.world.pull(
+                &format!("r{}", self.requests),
+                r#"{"batch":50,"expires":1000000000}"#,
+            );
             self.read();
             self.look();
             let open: Vec<String> = self.sent.values().map(|s| s.ack.clone()).collect();
-            for (seq, ack) in self.sent.keys().copied().collect::<Vec<_>>().into_iter().zip(open) {
+            for (seq, ack) in self
+                .sent
+                .keys()
+                .copied()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .zip(open)
+            {
                 self.world.ack(&ack, None, "");
                 self.sent.get_mut(&seq).unwrap().acked = true;
                 self.look();

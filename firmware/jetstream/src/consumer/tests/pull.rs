@@ -44,7 +44,7 @@ fn statuses() {
     let table = [
         (
             "{".to_owned(),
-            "<400 Bad Request - unexpected EOF>".to_owned(),
+            "<400 Bad Request - unexpected end of JSON input>".to_owned(),
         ),
         (
             format!(r#"{{"batch":1,"expires":{second},"idle_heartbeat":{second}}}"#),
