@@ -143,6 +143,9 @@ impl Upcalls for Up<'_> {
     }
 
     fn bind(&mut self, account: AccountId, peer: LinkPeer) {
+        // Changes that happened before (an evicted link's) are told first: what the link reads
+        // with `each_interest` has them already.
+        self.broker.settle();
         let known = self.broker.directory.account(account);
         let limits = known.map(|account| account.limits).unwrap_or_default();
         let Some(state) = self.broker.account_state(account) else {
