@@ -1,0 +1,17 @@
+//! Requests as Go's `encoding/json` would read them, with its words for what is wrong.
+//!
+//! Clients and tests compare those words, so they are ours too. Nothing here recurses deeper
+//! than [`JSON_DEPTH_MAX`](crate::limits::JSON_DEPTH_MAX).
+
+mod parse;
+mod read;
+
+pub(crate) use parse::{Json, parse};
+pub(crate) use read::{Field, fields, flexible_object, request};
+
+use crate::errors::{ApiError, INVALID_JSON};
+
+/// The API's answer to a request that cannot be read.
+pub(crate) fn invalid(text: impl std::fmt::Display) -> ApiError {
+    INVALID_JSON.with("err", text)
+}
