@@ -1,0 +1,48 @@
+//! Every bound of this crate, named by its unit.
+
+/// Levels of nesting an API request may have.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// A stream's or consumer's name, in bytes.
+pub const NAME_BYTES_MAX: usize = 255;
+/// A stream's description, in bytes.
+pub const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
+/// Keys and values of a stream's metadata together, in bytes.
+pub const METADATA_BYTES_MAX: usize = 128 * 1024;
+/// A message's header block, in bytes.
+pub const HEADER_BYTES_MAX: usize = 65_535;
+/// One stored message with all its parts, in bytes.
+pub const RECORD_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Replicas a stream may ask for.
+pub const REPLICAS_MAX: i64 = 5;
+/// Shortest age or duplicate window, in nanoseconds.
+pub const WINDOW_NS_MIN: i64 = 100_000_000;
+/// Duplicate window when none is asked for, in nanoseconds.
+pub const DUPLICATE_WINDOW_NS: i64 = 120_000_000_000;
+/// Streams or consumers named by one answer.
+pub const NAMES_PAGE_MAX: usize = 1024;
+/// Streams or consumers described by one answer.
+pub const LIST_PAGE_MAX: usize = 256;
+/// Subjects of a stream told by one answer.
+pub const SUBJECTS_PAGE_MAX: usize = 100_000;
+/// Messages one direct get of many last messages may give.
+pub const MULTI_LAST_MAX: usize = 1024;
+/// Bytes of one batched direct get when the asker sets no bound.
+pub const DIRECT_BATCH_BYTES: u64 = 64 * 1024 * 1024;
+/// Messages read from the disk by one query.
+pub const FETCH_MESSAGES_MAX: usize = 256;
+/// Bodies of file streams kept in memory, all streams together, in bytes.
+pub const BODY_CACHE_BYTES: usize = 4 * 1024 * 1024;
+/// Proposals of one stream the disk has not answered yet, in messages.
+pub const INFLIGHT_MESSAGES_MAX: usize = 100_000;
+/// Proposals of one stream the disk has not answered yet, in bytes.
+pub const INFLIGHT_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Requests that wait for a change of their stream or consumer, in all.
+pub const WAITING_REQUESTS_MAX: usize = 10_000;
+/// How long records that nobody waits for may be held back to ride with others, in milliseconds.
+pub const SOON_MS: u64 = 250;
+/// How many records that nobody waits for are held back.
+pub const SOON_RECORDS_MAX: usize = 1024;
+/// The API level of nats-server 2.15.
+pub const API_LEVEL: u32 = 5;
+/// Records of one batch.
+pub const BATCH_RECORDS_MAX: usize = 4096;

@@ -1,0 +1,411 @@
+//! What may enter a stream: its rules, asked against what it holds and what is on its way.
+//!
+//! spec: nats-server v2.15.1 server/stream.go `processJetStreamMsgWithBatch`
+
+use bytes::Bytes;
+use core::ops::Range;
+use frond_clock::Timestamp;
+use frond_ledger::{Body, Record, Seq};
+use frond_wire::{Headers, MessageBuf};
+
+use super::config::{Discard, limit};
+use super::contents::stored_bytes;
+use super::inflight::{Asker, Proposal, Proposed, Rollup};
+use super::{Health, Stream};
+use crate::errors::{self, ApiError};
+use crate::limits::{
+    HEADER_BYTES_MAX, INFLIGHT_BYTES_MAX, INFLIGHT_MESSAGES_MAX, RECORD_BYTES_MAX,
+};
+
+/// What becomes of a publish.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// It is on its way under this sequence; these records must be kept.
+    Taken(Seq, Vec<Record>),
+    /// It was kept before, under this sequence.
+    Duplicate(Seq),
+    /// The same message is on its way; the asker was added to those who wait for it.
+    Waits,
+    /// It breaks a rule.
+    Refused(ApiError),
+}
+
+/// What the stream's surroundings allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Bytes left to the account.
+    pub(crate) account_bytes: u64,
+    /// Bytes left to the server.
+    pub(crate) server_bytes: u64,
+    /// Whether some consumer wants the message (asked for interest streams only).
+    pub(crate) has_interest: bool,
+}
+
+impl Stream {
+    /// Judges a publish and, when it may enter, gives it a sequence and a time.
+    pub(crate) fn admit(
+        &mut self,
+        now: Timestamp,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+    ) -> Admission {
+        let headers = Headers::new(message.message().header);
+        let asker = self.asker(message);
+        if let Err(refused) = self.before_dedupe(message, &headers, subject) {
+            return Admission::Refused(refused);
+        }
+        self.dedupe.expire(now);
+        let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
+        if let Some(seq) = id.and_then(|id| self.dedupe.find(id)) {
+            let asker = asker.map(|asker| Asker {
+                is_duplicate: true,
+                ..asker
+            });
+            return if self.inflight.join(seq, asker) {
+                Admission::Waits
+            } else {
+                Admission::Duplicate(seq)
+            };
+        }
+        let rollup = match self.after_dedupe(message, &headers, subject, room) {
+            Ok(rollup) => rollup,
+            Err(refused) => return Admission::Refused(refused),
+        };
+        let Some(body) = body_of(message, subject, id) else {
+            return Admission::Refused(
+                errors::STREAM_STORE_FAILED.with("err", "message too large"),
+            );
+        };
+        self.take(now, body, rollup, asker, room.has_interest)
+    }
+
+    fn asker(&self, message: &MessageBuf) -> Option<Asker> {
+        let reply = message.reply().filter(|_| !self.config.no_ack)?;
+        Some(Asker {
+            reply: reply.into(),
+            is_duplicate: false,
+        })
+    }
+
+    fn take(
+        &mut self,
+        now: Timestamp,
+        body: Body,
+        rollup: Rollup,
+        asker: Option<Asker>,
+        is_kept: bool,
+    ) -> Admission {
+        let seq = self.inflight.last() + 1;
+        let time = self.inflight.time(now);
+        if let Some(id) = body.dedupe_id() {
+            self.dedupe.insert(id, seq, time);
+        }
+        let bytes = self.bytes_of(&body);
+        let subject = body.bytes().slice(..body.subject_len() as usize);
+        let mut records = Vec::with_capacity(1);
+        if is_kept {
+            let (stream, body) = (self.id, body.clone());
+            records.push(Record::Put {
+                stream,
+                seq,
+                time,
+                body,
+            });
+        } else {
+            let first = self.contents.first();
+            records.push(Record::Floor {
+                stream: self.id,
+                first,
+                last: seq,
+            });
+        }
+        records.extend(self.replaced(seq, body.subject(), rollup, is_kept));
+        let (proposal, stored_bytes) = if is_kept {
+            (Proposal::Keep(body, rollup), bytes)
+        } else {
+            (Proposal::Skip(rollup), 0)
+        };
+        let askers = asker.into_iter().collect();
+        self.inflight.push(Proposed {
+            seq,
+            time,
+            proposal,
+            subject,
+            stored_bytes,
+            askers,
+        });
+        Admission::Taken(seq, records)
+    }
+
+    /// What a rollup removes, kept in the same batch as the message that replaces it.
+    fn replaced(&self, seq: Seq, subject: &str, rollup: Rollup, is_kept: bool) -> Vec<Record> {
+        let stream = self.id;
+        match rollup {
+            Rollup::None => Vec::new(),
+            Rollup::All => {
+                let first = if is_kept { seq } else { seq + 1 };
+                vec![Record::Floor {
+                    stream,
+                    first,
+                    last: seq,
+                }]
+            }
+            Rollup::Subject => {
+                let mut gone = Vec::new();
+                let mut at = self
+                    .contents
+                    .subjects()
+                    .find(subject)
+                    .map_or(0, |s| s.first);
+                while let Some(slot) = self.contents.slot(at) {
+                    gone.push(at);
+                    at = slot.after;
+                }
+                let earlier = self
+                    .inflight
+                    .iter()
+                    .filter(|p| p.subject == subject.as_bytes());
+                gone.extend(earlier.map(|p| p.seq));
+                gone.into_iter()
+                    .map(|seq| Record::Drop {
+                        stream,
+                        first: seq,
+                        last: seq,
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    fn before_dedupe(
+        &self,
+        message: &MessageBuf,
+        headers: &Headers<'_>,
+        subject: &str,
+    ) -> Result<(), ApiError> {
+        self.is_open(message)?;
+        if message.message().header.is_empty() {
+            return Ok(());
+        }
+        not_built(headers)?;
+        if headers
+            .get("Nats-Expected-Stream")
+            .is_some_and(|name| name != self.config.name)
+        {
+            return Err(errors::STREAM_NOT_MATCH);
+        }
+        self.expected_of_subject(headers, subject)?;
+        if let Some(expected) = number(headers, "Nats-Expected-Last-Sequence")
+            && expected != self.inflight.last()
+        {
+            return Err(errors::STREAM_WRONG_LAST_SEQUENCE.with("seq", self.inflight.last()));
+        }
+        Ok(())
+    }
+
+    fn is_open(&self, message: &MessageBuf) -> Result<(), ApiError> {
+        let size = message.message().body_bytes();
+        if size + message.subject().len() > RECORD_BYTES_MAX {
+            return Err(errors::STREAM_STORE_FAILED.with("err", "message too large"));
+        }
+        if self.config.sealed {
+            return Err(errors::STREAM_SEALED);
+        }
+        let is_busy = self.inflight.len() >= INFLIGHT_MESSAGES_MAX
+            || self.inflight.stored_bytes() >= INFLIGHT_BYTES_MAX as u64;
+        if is_busy {
+            return Err(errors::STREAM_TOO_MANY_REQUESTS);
+        }
+        match &self.health {
+            Health::Sound => Ok(()),
+            Health::Full => Err(errors::INSUFFICIENT_RESOURCES),
+            Health::Failed(words) => Err(errors::STREAM_STORE_FAILED.with("err", words)),
+        }
+    }
+
+    /// A write of the same subject that is on its way makes the answer unknowable: the asker
+    /// loses, as it does in a cluster.
+    fn expected_of_subject(&self, headers: &Headers<'_>, subject: &str) -> Result<(), ApiError> {
+        let other = headers.get("Nats-Expected-Last-Subject-Sequence-Subject");
+        let Some(expected) = number(headers, "Nats-Expected-Last-Subject-Sequence") else {
+            return match other {
+                Some(_) => Err(errors::STREAM_EXPECTED_LAST_SEQ_PER_SUBJECT_INVALID),
+                None => Ok(()),
+            };
+        };
+        let filter = other.unwrap_or(subject);
+        let on_its_way = if frond_subject::is_literal(filter) {
+            self.inflight.of_subject(filter) > 0
+        } else {
+            let names = |p: &Proposed| {
+                core::str::from_utf8(&p.subject).is_ok_and(|s| frond_subject::matches(filter, s))
+            };
+            self.inflight.iter().any(names)
+        };
+        if on_its_way {
+            return Err(errors::STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+        }
+        let last = self.contents.last_match(&[filter.into()]).unwrap_or(0);
+        if last == expected {
+            Ok(())
+        } else {
+            Err(errors::STREAM_WRONG_LAST_SEQUENCE.with("seq", last))
+        }
+    }
+
+    fn after_dedupe(
+        &self,
+        message: &MessageBuf,
+        headers: &Headers<'_>,
+        subject: &str,
+        room: Room,
+    ) -> Result<Rollup, ApiError> {
+        let parts = message.message();
+        if let Some(expected) = headers.get("Nats-Expected-Last-Msg-Id")
+            && !expected.is_empty()
+        {
+            let newest = self.dedupe.newest().unwrap_or_default();
+            if newest != expected {
+                return Err(errors::STREAM_WRONG_LAST_MSG_ID.with("id", newest));
+            }
+        }
+        let rollup = self.rollup(headers)?;
+        if limit(self.config.max_msg_size).is_some_and(|max| parts.body_bytes() as u64 > max) {
+            return Err(errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM);
+        }
+        if parts.header.len() > HEADER_BYTES_MAX {
+            return Err(errors::STREAM_HEADER_EXCEEDS_MAXIMUM);
+        }
+        if !room.has_interest {
+            return Ok(rollup);
+        }
+        let size = stored_bytes(
+            self.config.storage,
+            subject.len(),
+            !parts.header.is_empty(),
+            parts.body_bytes() as u64,
+        );
+        if size > room.server_bytes {
+            return Err(errors::INSUFFICIENT_RESOURCES);
+        }
+        if size > room.account_bytes {
+            return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
+        }
+        self.discard_new(subject, size, rollup)?;
+        Ok(rollup)
+    }
+
+    fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
+        let Some(asked) = headers.get("Nats-Rollup").filter(|value| !value.is_empty()) else {
+            return Ok(Rollup::None);
+        };
+        if !self.config.allow_rollup_hdrs || self.config.deny_purge {
+            return Err(errors::STREAM_ROLLUP_FAILED.with("err", "rollup not permitted"));
+        }
+        if asked.eq_ignore_ascii_case("all") {
+            Ok(Rollup::All)
+        } else if asked.eq_ignore_ascii_case("sub") {
+            Ok(Rollup::Subject)
+        } else {
+            Err(errors::STREAM_ROLLUP_FAILED
+                .with("err", format!("rollup value invalid: {asked:?}")))
+        }
+    }
+
+    fn discard_new(&self, subject: &str, size: u64, rollup: Rollup) -> Result<(), ApiError> {
+        if self.config.discard == Discard::Old {
+            return Ok(());
+        }
+        let full = |text: &str| Err(errors::STREAM_STORE_FAILED.with("err", text));
+        let per_subject = limit(self.config.max_msgs_per_subject);
+        if self.config.discard_new_per_subject
+            && rollup == Rollup::None
+            && let Some(max) = per_subject
+        {
+            let kept = self
+                .contents
+                .subjects()
+                .find(subject)
+                .map_or(0, |s| s.count);
+            if kept + self.inflight.of_subject(subject) >= max {
+                return full("maximum messages per subject exceeded");
+            }
+        }
+        let messages = self.contents.messages() + self.inflight.len() as u64;
+        if limit(self.config.max_msgs).is_some_and(|max| messages >= max) {
+            return full("maximum messages exceeded");
+        }
+        let bytes = self.bytes_with_inflight() + size;
+        if limit(self.config.max_bytes).is_some_and(|max| bytes > max) {
+            return full("maximum bytes exceeded");
+        }
+        Ok(())
+    }
+
+    fn bytes_of(&self, body: &Body) -> u64 {
+        let size = body.header().len() + body.payload().len();
+        stored_bytes(
+            self.config.storage,
+            body.subject().len(),
+            body.header_len() > 0,
+            size as u64,
+        )
+    }
+}
+
+/// Headers of features that are not here yet are refused as nats-server refuses them on a
+/// stream that does not allow them.
+fn not_built(headers: &Headers<'_>) -> Result<(), ApiError> {
+    let refused = [
+        ("Nats-Batch-Id", errors::ATOMIC_PUBLISH_DISABLED),
+        ("Nats-Incr", errors::MESSAGE_INCR_DISABLED),
+        ("Nats-TTL", errors::MESSAGE_TTL_DISABLED),
+        ("Nats-Schedule", errors::MESSAGE_SCHEDULES_DISABLED),
+        ("Nats-Stream-Source", errors::MESSAGE_SOURCE_HDR_NOT_ALLOWED),
+    ];
+    for (name, error) in refused {
+        if headers.get(name).is_some_and(|value| !value.is_empty()) {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// A sequence in a header; what is no number is a number that no message has.
+fn number(headers: &Headers<'_>, name: &str) -> Option<u64> {
+    let text = headers.get(name).filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or(u64::MAX))
+}
+
+/// What is kept of the message: its own bytes, or a copy under another subject.
+fn body_of(message: &MessageBuf, subject: &str, id: Option<&str>) -> Option<Body> {
+    if subject == message.subject() {
+        let (bytes, subject_len, header_len) = message.stored();
+        let dedupe = id.and_then(|id| place_in(&bytes, id));
+        return Body::new(bytes, subject_len, header_len, dedupe);
+    }
+    let parts = message.message();
+    let bytes: Bytes = [subject.as_bytes(), parts.header, parts.payload]
+        .concat()
+        .into();
+    let subject_len = u32::try_from(subject.len()).ok()?;
+    let header_len = u32::try_from(parts.header.len()).ok()?;
+    let shift = |at: Range<u32>| {
+        let (old, start) = (u32::try_from(parts.subject.len()).ok()?, at.start);
+        let start = (start + subject_len).checked_sub(old)?;
+        Some(start..start + (at.end - at.start))
+    };
+    let dedupe = id
+        .and_then(|id| place_in(&message.stored().0, id))
+        .and_then(shift);
+    Body::new(bytes, subject_len, header_len, dedupe)
+}
+
+/// Where `part`, a slice of `whole`, lies in it.
+fn place_in(whole: &Bytes, part: &str) -> Option<Range<u32>> {
+    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
+    let end = start + part.len();
+    (end <= whole.len()).then_some(())?;
+    Some(u32::try_from(start).ok()?..u32::try_from(end).ok()?)
+}

@@ -1,0 +1,311 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use frond_clock::Timestamp;
+use frond_ledger::Seq;
+
+use super::config::Storage;
+use super::index::{Index, Slot};
+use super::subjects::{Subject, Subjects, is_named};
+
+/// A message about to be kept, without its body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival<'a> {
+    pub(crate) seq: Seq,
+    pub(crate) time: Timestamp,
+    pub(crate) subject: &'a str,
+    pub(crate) header_len: u32,
+    pub(crate) payload_len: u32,
+}
+
+/// Which messages a stream holds, and what they add up to.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    storage: Storage,
+    index: Index,
+    subjects: Subjects,
+    /// Bytes of all messages as nats-server would store them.
+    bytes: u64,
+    /// First sequence that may exist; `last + 1` when the stream is empty.
+    first: Seq,
+    /// Highest sequence used.
+    last: Seq,
+    /// When the message `last` was taken.
+    last_time: Option<Timestamp>,
+}
+
+impl Contents {
+    /// Nothing yet; the first message gets `last + 1`.
+    pub(crate) fn starting_after(storage: Storage, last: Seq) -> Self {
+        Self {
+            storage,
+            index: Index::default(),
+            subjects: Subjects::default(),
+            bytes: 0,
+            first: last + 1,
+            last,
+            last_time: None,
+        }
+    }
+
+    /// How many messages there are.
+    pub(crate) const fn messages(&self) -> u64 {
+        self.index.len()
+    }
+
+    /// What they add up to in bytes.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// First sequence that may exist.
+    pub(crate) const fn first(&self) -> Seq {
+        self.first
+    }
+
+    /// Highest sequence used.
+    pub(crate) const fn last(&self) -> Seq {
+        self.last
+    }
+
+    /// When the newest message was taken.
+    pub(crate) const fn last_time(&self) -> Option<Timestamp> {
+        self.last_time
+    }
+
+    /// The subjects that have messages.
+    pub(crate) const fn subjects(&self) -> &Subjects {
+        &self.subjects
+    }
+
+    /// A message's slot.
+    pub(crate) fn slot(&self, seq: Seq) -> Option<&Slot> {
+        self.index.get(seq)
+    }
+
+    /// Messages from `from` on.
+    pub(crate) fn from(&self, from: Seq) -> impl Iterator<Item = (Seq, &Slot)> {
+        self.index.from(from)
+    }
+
+    /// The first message and when it was taken.
+    pub(crate) fn oldest(&self) -> Option<(Seq, Timestamp)> {
+        self.index
+            .from(0)
+            .next()
+            .map(|(seq, slot)| (seq, slot.time))
+    }
+
+    /// The subject of a message that exists.
+    pub(crate) fn subject_of(&self, seq: Seq) -> Option<&Subject> {
+        self.subjects.get(self.index.get(seq)?.subject)
+    }
+
+    /// How many sequences between the first and the last message are not there.
+    pub(crate) const fn deleted(&self) -> u64 {
+        (self.last + 1)
+            .saturating_sub(self.first)
+            .saturating_sub(self.index.len())
+    }
+
+    /// Keeps a message; its sequence is above `last`.
+    pub(crate) fn insert(&mut self, new: Arrival<'_>) {
+        let number = self.subjects.number(new.subject);
+        let mut slot = Slot::new(number, new.header_len, new.payload_len, new.time);
+        if let Some(subject) = self.subjects.get_mut(number) {
+            if subject.count == 0 {
+                subject.first = new.seq;
+            } else {
+                slot.before = subject.last;
+            }
+            subject.last = new.seq;
+            subject.count += 1;
+        }
+        if let Some(before) = self.index.get_mut(slot.before) {
+            before.after = new.seq;
+        }
+        self.bytes += self.stored_bytes(new.subject.len(), &slot);
+        self.index.insert(new.seq, slot);
+        self.skip(new.seq);
+        self.last_time = Some(new.time);
+        self.settle_first();
+    }
+
+    /// Uses up sequences until `last` without keeping anything.
+    pub(crate) fn skip(&mut self, last: Seq) {
+        self.last = self.last.max(last);
+        self.settle_first();
+    }
+
+    /// Nothing below `first` is ever given out.
+    pub(crate) fn start_at(&mut self, first: Seq) {
+        if first > self.first && self.index.len() == 0 {
+            self.first = first;
+            self.last = self.last.max(first - 1);
+        }
+    }
+
+    /// Lets a message go, and tells its subject; `None` when it was not there.
+    pub(crate) fn remove(&mut self, seq: Seq) -> Option<Arc<str>> {
+        let slot = self.index.remove(seq)?;
+        if let Some(before) = self.index.get_mut(slot.before) {
+            before.after = slot.after;
+        }
+        if let Some(after) = self.index.get_mut(slot.after) {
+            after.before = slot.before;
+        }
+        let subject = self.subjects.get_mut(slot.subject)?;
+        let name = Arc::clone(&subject.name);
+        subject.count -= 1;
+        if subject.first == seq {
+            subject.first = slot.after;
+        }
+        if subject.last == seq {
+            subject.last = slot.before;
+        }
+        if subject.count == 0 {
+            self.subjects.release(slot.subject);
+        }
+        self.bytes -= self.stored_bytes(name.len(), &slot);
+        self.settle_first();
+        Some(name)
+    }
+
+    /// The first message at or after `from` that `filters` name (none: any).
+    pub(crate) fn next(&self, from: Seq, filters: &[Box<str>]) -> Option<Seq> {
+        if filters.is_empty() {
+            return self.index.from(from).next().map(|(seq, _)| seq);
+        }
+        let reachable = |subject: &&Subject| subject.last >= from;
+        if let [only] = filters
+            && let Some(subject) = self.subjects.find(only)
+        {
+            return self.next_of(subject, from);
+        }
+        self.subjects.matching(filters).find(reachable)?;
+        let mut memo = Named::default();
+        let mut slots = self.index.from(from);
+        slots
+            .find(|(_, slot)| memo.is_named(&self.subjects, slot.subject, filters))
+            .map(|(seq, _)| seq)
+    }
+
+    /// How many messages at or after `from` are named by `filters` (none: any).
+    pub(crate) fn count(&self, from: Seq, filters: &[Box<str>]) -> u64 {
+        if filters.is_empty() {
+            return self.index.count_from(from);
+        }
+        if from <= self.first {
+            return self.subjects.matching(filters).map(|s| s.count).sum();
+        }
+        let mut memo = Named::default();
+        let slots = self.index.from(from);
+        slots
+            .filter(|(_, slot)| memo.is_named(&self.subjects, slot.subject, filters))
+            .count() as u64
+    }
+
+    /// The last message at or before `upto` of each subject named by `filters`, ascending.
+    pub(crate) fn last_by_subject(&self, upto: Seq, filters: &[Box<str>]) -> Vec<Seq> {
+        let mut found: Vec<Seq> = self
+            .subjects
+            .matching(filters)
+            .filter_map(|subject| {
+                let mut seq = subject.last;
+                while seq > upto {
+                    seq = self.index.get(seq)?.before;
+                }
+                (seq > 0).then_some(seq)
+            })
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// The last message that `filters` name.
+    pub(crate) fn last_match(&self, filters: &[Box<str>]) -> Option<Seq> {
+        if filters.is_empty() {
+            return self.index.last();
+        }
+        self.subjects
+            .matching(filters)
+            .map(|subject| subject.last)
+            .max()
+    }
+
+    /// The first message taken at or after `time`; `last() + 1` when there is none.
+    pub(crate) fn at_time(&self, time: Timestamp) -> Seq {
+        self.index.at_time(time).unwrap_or(self.last + 1)
+    }
+
+    /// What a message of this subject and size counts.
+    pub(crate) fn stored_bytes(&self, subject_len: usize, slot: &Slot) -> u64 {
+        stored_bytes(
+            self.storage,
+            subject_len,
+            slot.has_header(),
+            slot.body_bytes(),
+        )
+    }
+
+    fn next_of(&self, subject: &Subject, from: Seq) -> Option<Seq> {
+        if from <= subject.first {
+            return Some(subject.first);
+        }
+        if from > subject.last {
+            return None;
+        }
+        if self
+            .index
+            .get(from)
+            .is_some_and(|slot| self.is_of(slot, subject))
+        {
+            return Some(from);
+        }
+        let mut slots = self.index.from(from);
+        slots
+            .find(|(_, slot)| self.is_of(slot, subject))
+            .map(|(seq, _)| seq)
+    }
+
+    fn is_of(&self, slot: &Slot, subject: &Subject) -> bool {
+        self.subjects
+            .get(slot.subject)
+            .is_some_and(|other| std::ptr::eq(other, subject))
+    }
+
+    fn settle_first(&mut self) {
+        self.first = self.index.first().unwrap_or(self.last + 1).max(self.first);
+    }
+}
+
+/// What nats-server counts for one stored message, in bytes.
+///
+/// spec: nats-server v2.15.1 `fileStoreMsgSize` in server/filestore.go, `memStoreMsgSize`
+pub(crate) const fn stored_bytes(
+    storage: Storage,
+    subject_len: usize,
+    has_header: bool,
+    body_bytes: u64,
+) -> u64 {
+    let subject = subject_len as u64;
+    match storage {
+        Storage::File if has_header => 22 + subject + 4 + body_bytes + 8,
+        Storage::File => 22 + subject + body_bytes + 8,
+        Storage::Memory => subject + body_bytes + 16,
+    }
+}
+
+/// Which subject numbers were found to match, while one question is answered.
+#[derive(Default)]
+struct Named(BTreeMap<u32, bool>);
+
+impl Named {
+    fn is_named(&mut self, subjects: &Subjects, number: u32, filters: &[Box<str>]) -> bool {
+        *self.0.entry(number).or_insert_with(|| {
+            subjects
+                .get(number)
+                .is_some_and(|subject| is_named(&subject.name, filters))
+        })
+    }
+}

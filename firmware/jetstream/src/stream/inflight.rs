@@ -1,0 +1,159 @@
+use std::collections::{HashMap, VecDeque};
+
+use bytes::Bytes;
+use frond_clock::Timestamp;
+use frond_ledger::{Body, Seq};
+
+/// Who wants to hear what became of a publish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asker {
+    /// Where the answer goes.
+    pub(crate) reply: Box<str>,
+    /// Whether its message had been sent before.
+    pub(crate) is_duplicate: bool,
+}
+
+/// What one publish will do once it is agreed and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Proposal {
+    /// Keep a message.
+    Keep(Body, Rollup),
+    /// Use a sequence up without keeping anything: nobody is interested.
+    Skip(Rollup),
+}
+
+/// What a message replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rollup {
+    /// Nothing.
+    None,
+    /// The earlier messages of its subject.
+    Subject,
+    /// Every earlier message.
+    All,
+}
+
+/// A publish on its way to the disk.
+#[derive(Debug)]
+pub(crate) struct Proposed {
+    pub(crate) seq: Seq,
+    pub(crate) time: Timestamp,
+    pub(crate) proposal: Proposal,
+    /// The subject it is stored under.
+    pub(crate) subject: Bytes,
+    /// Bytes it will count.
+    pub(crate) stored_bytes: u64,
+    pub(crate) askers: Vec<Asker>,
+}
+
+/// The publishes of one stream that wait for the disk, in order.
+#[derive(Debug)]
+pub(crate) struct Inflight {
+    queue: VecDeque<Proposed>,
+    by_subject: HashMap<Bytes, u64>,
+    stored_bytes: u64,
+    last: Seq,
+    last_time: Timestamp,
+}
+
+impl Inflight {
+    /// Nothing on its way; the next sequence is `last + 1`.
+    pub(crate) fn starting_after(last: Seq) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            by_subject: HashMap::new(),
+            stored_bytes: 0,
+            last,
+            last_time: Timestamp::from_nanos(i64::MIN),
+        }
+    }
+
+    /// The sequence given last.
+    pub(crate) const fn last(&self) -> Seq {
+        self.last
+    }
+
+    /// The time given last; times never go back.
+    pub(crate) fn time(&self, now: Timestamp) -> Timestamp {
+        now.max(self.last_time)
+    }
+
+    /// No later message gets an earlier time than this.
+    pub(crate) fn raise_time(&mut self, time: Timestamp) {
+        self.last_time = self.last_time.max(time);
+    }
+
+    /// Sequences up to `last` are used up.
+    pub(crate) fn raise(&mut self, last: Seq) {
+        self.last = self.last.max(last);
+    }
+
+    /// How many publishes wait.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether none waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Bytes that those waiting will count.
+    pub(crate) const fn stored_bytes(&self) -> u64 {
+        self.stored_bytes
+    }
+
+    /// How many messages of `subject` are on their way.
+    pub(crate) fn of_subject(&self, subject: &str) -> u64 {
+        self.by_subject
+            .get(subject.as_bytes())
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Those waiting, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Proposed> {
+        self.queue.iter()
+    }
+
+    /// Adds one.
+    pub(crate) fn push(&mut self, new: Proposed) {
+        self.last = new.seq;
+        self.last_time = new.time;
+        self.stored_bytes += new.stored_bytes;
+        if matches!(new.proposal, Proposal::Keep(..)) {
+            *self.by_subject.entry(new.subject.clone()).or_default() += 1;
+        }
+        self.queue.push_back(new);
+    }
+
+    /// Takes the oldest out if it has this sequence.
+    pub(crate) fn pop(&mut self, seq: Seq) -> Option<Proposed> {
+        let place = self.queue.iter().position(|p| p.seq == seq)?;
+        let old = self.queue.remove(place)?;
+        self.stored_bytes -= old.stored_bytes;
+        if let Some(count) = self.by_subject.get_mut(&old.subject) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_subject.remove(&old.subject);
+            }
+        }
+        Some(old)
+    }
+
+    /// Somebody else waits for the publish with this sequence. `false` when it does not wait.
+    pub(crate) fn join(&mut self, seq: Seq, asker: Option<Asker>) -> bool {
+        let Some(proposed) = self.queue.iter_mut().find(|p| p.seq == seq) else {
+            return false;
+        };
+        proposed.askers.extend(asker);
+        true
+    }
+
+    /// Gives the sequences after `kept` back, when nothing waits any more.
+    pub(crate) fn rewind(&mut self, kept: Seq) {
+        if self.queue.is_empty() {
+            self.last = kept;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One stream: what it holds, what is on its way to the disk, and what its rules make of both.
+
+pub(crate) mod admit;
+pub(crate) mod apply;
+pub(crate) mod config;
+pub(crate) mod contents;
+pub(crate) mod decode;
+pub(crate) mod dedupe;
+pub(crate) mod index;
+pub(crate) mod inflight;
+pub(crate) mod recover;
+pub(crate) mod removed;
+pub(crate) mod retention;
+pub(crate) mod subjects;
+pub(crate) mod validate;
+pub(crate) mod view;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use frond_clock::Timestamp;
+use frond_ledger::{Body, Seq, StreamId};
+use frond_subject::Transform;
+
+use crate::io::Tenant;
+use crate::replicator::{GroupId, Volatile};
+use config::{Retention, Storage, StreamConfig};
+use contents::Contents;
+use dedupe::Dedupe;
+use inflight::Inflight;
+
+/// Whether a stream's disk can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It can.
+    Sound,
+    /// It has no space: publishes are refused until it has.
+    Full,
+    /// It failed in these words: nothing is acknowledged until the next start.
+    Failed(String),
+}
+
+/// A stream as a deterministic machine fed by a log of entries.
+///
+/// [`admit`] decides what may enter the log, [`apply`] what an entry of the log that is agreed
+/// and kept changes. Only the latter shows to anybody.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) id: StreamId,
+    pub(crate) tenant: Tenant,
+    pub(crate) config: StreamConfig,
+    pub(crate) created: Timestamp,
+    pub(crate) health: Health,
+    pub(crate) contents: Contents,
+    /// Messages that were stored and cannot be read.
+    pub(crate) lost: Vec<Seq>,
+    /// Renames what comes in.
+    pub(crate) transform: Option<Transform>,
+    /// Names what is published again.
+    pub(crate) republish: Option<Transform>,
+    dedupe: Dedupe,
+    inflight: Inflight,
+    /// Every body, for memory storage only.
+    bodies: BTreeMap<Seq, Body>,
+}
+
+impl Stream {
+    /// A new stream.
+    pub(crate) fn new(
+        id: StreamId,
+        tenant: Tenant,
+        config: StreamConfig,
+        created: Timestamp,
+    ) -> Self {
+        let last = config.first_seq.saturating_sub(1);
+        Self {
+            id,
+            tenant,
+            created,
+            health: Health::Sound,
+            contents: Contents::starting_after(config.storage, last),
+            lost: Vec::new(),
+            transform: transform(&config),
+            republish: republish(&config),
+            dedupe: Dedupe::new(window(&config)),
+            inflight: Inflight::starting_after(last),
+            bodies: BTreeMap::new(),
+            config,
+        }
+    }
+
+    /// The group that decides what this stream takes.
+    pub(crate) const fn group(&self) -> GroupId {
+        GroupId(self.id.0)
+    }
+
+    /// The promise that acks need not wait for the disk, when the owner asked for that.
+    pub(crate) fn volatile(&self) -> Option<Volatile> {
+        self.config.is_volatile().then_some(Volatile(()))
+    }
+
+    /// Whether messages live in memory only.
+    pub(crate) fn is_memory(&self) -> bool {
+        self.config.storage == Storage::Memory
+    }
+
+    /// Whether consumers decide what stays.
+    pub(crate) fn is_kept_by_interest(&self) -> bool {
+        self.config.retention != Retention::Limits
+    }
+
+    /// The body of a message of a memory stream.
+    pub(crate) fn memory_body(&self, seq: Seq) -> Option<&Body> {
+        self.bodies.get(&seq)
+    }
+
+    /// What the stream holds and what is on its way, in bytes.
+    pub(crate) fn bytes_with_inflight(&self) -> u64 {
+        self.contents.bytes() + self.inflight.stored_bytes()
+    }
+
+    /// Takes over an accepted configuration.
+    pub(crate) fn reconfigure(&mut self, config: StreamConfig) {
+        self.transform = transform(&config);
+        self.republish = republish(&config);
+        self.config = config;
+        self.dedupe.set_window(window(&self.config));
+    }
+
+    /// When something of the stream expires next.
+    pub(crate) fn expires_at(&self) -> Option<Timestamp> {
+        let ids = self.dedupe.expires_at();
+        let oldest = self.age_limit().and_then(|age| {
+            let (_, time) = self.contents.oldest()?;
+            Some(time + age)
+        });
+        match (ids, oldest) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn age_limit(&self) -> Option<Duration> {
+        config::limit(self.config.max_age).map(Duration::from_nanos)
+    }
+}
+
+fn window(config: &StreamConfig) -> Duration {
+    Duration::from_nanos(u64::try_from(config.duplicate_window).unwrap_or(0))
+}
+
+fn transform(config: &StreamConfig) -> Option<Transform> {
+    let asked = config.subject_transform.as_ref()?;
+    Transform::new(&asked.src, &asked.dest).ok()
+}
+
+fn republish(config: &StreamConfig) -> Option<Transform> {
+    let asked = config.republish.as_ref()?;
+    Transform::new(&asked.src, &asked.dest).ok()
+}

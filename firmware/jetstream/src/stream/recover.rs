@@ -1,0 +1,154 @@
+//! A stream's description as the disk keeps it, and the stream rebuilt from what the disk has.
+
+use bytes::Bytes;
+use frond_clock::Timestamp;
+use frond_ledger::{RecoveredStream, StreamId};
+use frond_wire::go_json;
+use serde::Serialize;
+
+use super::Stream;
+use super::config::StreamConfig;
+use super::contents::Arrival;
+use super::decode::stream_config;
+use crate::api::json::{Json, parse};
+use crate::io::Tenant;
+
+/// The layout written today.
+const VERSION: u8 = 1;
+
+/// What is written of a stream beside its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StreamMeta {
+    /// The name of its account.
+    pub(crate) account: String,
+    /// When it was created.
+    pub(crate) created: Timestamp,
+    /// Its configuration.
+    pub(crate) config: StreamConfig,
+}
+
+/// A version byte, then JSON: `{"account":…,"created":…,"config":{…}}`.
+#[derive(Serialize)]
+struct Written<'a> {
+    account: &'a str,
+    created: String,
+    config: &'a StreamConfig,
+}
+
+/// Writes a description.
+pub(crate) fn encode(account: &str, created: Timestamp, config: &StreamConfig) -> Bytes {
+    let written = Written {
+        account,
+        created: created.to_string(),
+        config,
+    };
+    let mut bytes = vec![VERSION];
+    bytes.extend(go_json::to_vec(&written));
+    bytes.into()
+}
+
+/// Reads a description.
+///
+/// # Errors
+/// What is wrong with it, for an operator.
+pub(crate) fn decode(meta: &[u8]) -> Result<StreamMeta, String> {
+    let (version, text) = meta.split_first().ok_or("empty description")?;
+    if *version != VERSION {
+        return Err(format!(
+            "written in layout {version}, this server reads {VERSION}"
+        ));
+    }
+    let Json::Object(members) = parse(text)? else {
+        return Err("description is no object".to_owned());
+    };
+    let find = |name: &str| {
+        members
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
+    };
+    let string = |name: &str| match find(name) {
+        Some(Json::String(text)) => Ok(text.clone()),
+        Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_))
+        | None => Err(format!("description without {name}")),
+    };
+    let created = string("created")?;
+    let config = find("config").ok_or("description without config")?;
+    let config = stream_config(&config.to_text(), true)
+        .map_err(|error| error.description.into_owned())?
+        .config;
+    Ok(StreamMeta {
+        account: string("account")?,
+        created: Timestamp::parse_rfc3339(&created).ok_or("created at no time")?,
+        config,
+    })
+}
+
+impl Stream {
+    /// The stream as the disk has it; limits are not enforced yet.
+    pub(crate) fn recovered(
+        id: StreamId,
+        tenant: Tenant,
+        meta: StreamMeta,
+        found: &RecoveredStream,
+    ) -> Self {
+        let mut stream = Self::new(id, tenant, meta.config, meta.created);
+        for head in &found.heads {
+            let Some(subject) = found.subjects.get(head.subject as usize) else {
+                continue;
+            };
+            if let Some(id) = &head.dedupe_id {
+                stream.dedupe.insert(id, head.seq, head.time);
+            }
+            stream.inflight.raise_time(head.time);
+            stream.contents.insert(Arrival {
+                seq: head.seq,
+                time: head.time,
+                subject,
+                header_len: head.header_len,
+                payload_len: head.payload_len,
+            });
+        }
+        stream.contents.skip(found.last);
+        stream.contents.start_at(found.first);
+        stream.inflight.raise(stream.contents.last());
+        stream.lost.clone_from(&found.lost);
+        stream
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::validate::normalise;
+
+    const GOLDEN: &str = "\u{1}{\"account\":\"$G\",\"created\":\"2026-11-29T19:45:13.5Z\",\"config\":{\"name\":\"S\",\"subjects\":[\"s.\\u003e\"],\"retention\":\"limits\",\"max_consumers\":-1,\"max_msgs\":-1,\"max_bytes\":-1,\"max_age\":0,\"max_msgs_per_subject\":-1,\"max_msg_size\":-1,\"discard\":\"old\",\"storage\":\"file\",\"num_replicas\":1,\"duplicate_window\":120000000000,\"compression\":\"none\",\"allow_direct\":false,\"mirror_direct\":false,\"sealed\":false,\"deny_delete\":false,\"deny_purge\":false,\"allow_rollup_hdrs\":false,\"consumer_limits\":{},\"allow_msg_ttl\":false,\"metadata\":{\"_nats.req.level\":\"0\"}}}";
+
+    #[test]
+    fn descriptions_written_before_are_read_and_written_the_same() {
+        let mut config = StreamConfig {
+            name: "S".into(),
+            subjects: vec!["s.>".into()],
+            ..StreamConfig::default()
+        };
+        normalise(&mut config, false).unwrap();
+        let created = Timestamp::parse_rfc3339("2026-11-29T19:45:13.5Z").unwrap();
+        let bytes = encode("$G", created, &config);
+        assert_eq!(core::str::from_utf8(&bytes).unwrap(), GOLDEN);
+        let meta = decode(GOLDEN.as_bytes()).unwrap();
+        assert_eq!(
+            meta,
+            StreamMeta {
+                account: "$G".into(),
+                created,
+                config
+            }
+        );
+    }
+
+    #[test]
+    fn a_later_layout_is_named() {
+        assert!(decode(b"\x02{}").unwrap_err().contains("layout 2"));
+        assert!(decode(b"").is_err() && decode(b"\x01{").is_err() && decode(b"\x01[]").is_err());
+    }
+}

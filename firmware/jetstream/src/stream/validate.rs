@@ -1,0 +1,459 @@
+//! What a stream's configuration must keep to; the first rule broken is the answer.
+//!
+//! spec: nats-server v2.15.1 server/stream.go `checkStreamCfg`
+
+use frond_subject::{Transform, is_literal, is_subset, is_valid_filter, overlaps};
+
+use super::config::{Discard, PersistMode, Storage, StreamConfig, StreamSource};
+use crate::errors::{self, ApiError};
+use crate::limits::{
+    DESCRIPTION_BYTES_MAX, DUPLICATE_WINDOW_NS, METADATA_BYTES_MAX, NAME_BYTES_MAX, REPLICAS_MAX,
+    WINDOW_NS_MIN,
+};
+
+/// Fills in the defaults and checks every rule that needs no other stream.
+///
+/// # Errors
+/// The first rule broken.
+pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
+    name(&config.name)?;
+    sizes_of_texts(config)?;
+    replicas(config)?;
+    negative_limits(config, pedantic)?;
+    windows(config)?;
+    flags(config)?;
+    not_built(config)?;
+    if let Some(mirror) = config.mirror.take() {
+        let checked = check_mirror(config, &mirror);
+        config.mirror = Some(mirror);
+        checked?;
+    }
+    sources(&config.sources)?;
+    subjects(config)?;
+    transform(config)?;
+    republish(config)?;
+    required_level(config);
+    Ok(())
+}
+
+/// `10052` with a text.
+pub(crate) fn invalid(text: impl std::fmt::Display) -> ApiError {
+    errors::STREAM_INVALID_CONFIG.with("err", text)
+}
+
+/// Whether `name` can name a stream.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains([' ', '\t', '\r', '\n', '\x0c', '.', '*', '>', '\\', '/'])
+}
+
+/// Keeps the metadata that the server writes itself out of what the client sent.
+pub(crate) fn strip_server_metadata(config: &mut StreamConfig) {
+    for key in ["_nats.ver", "_nats.level", "_nats.req.level"] {
+        config.metadata.remove(key);
+    }
+}
+
+fn name(name: &str) -> Result<(), ApiError> {
+    if !is_name(name) {
+        return Err(invalid(
+            "stream name is required and can not contain '.', '*', '>', '\\', '/'",
+        ));
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(invalid(format!(
+            "stream name is too long, maximum allowed is {NAME_BYTES_MAX}"
+        )));
+    }
+    Ok(())
+}
+
+fn sizes_of_texts(config: &StreamConfig) -> Result<(), ApiError> {
+    if config.description.len() > DESCRIPTION_BYTES_MAX {
+        return Err(invalid(format!(
+            "stream description is too long, maximum allowed is {DESCRIPTION_BYTES_MAX}"
+        )));
+    }
+    let metadata: usize = config
+        .metadata
+        .iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
+    if metadata > METADATA_BYTES_MAX {
+        return Err(invalid("stream metadata exceeds maximum size of 128 KiB"));
+    }
+    Ok(())
+}
+
+fn replicas(config: &mut StreamConfig) -> Result<(), ApiError> {
+    match config.num_replicas {
+        0 => config.num_replicas = 1,
+        asked if asked < 0 => return Err(errors::REPLICAS_COUNT_CANNOT_BE_NEGATIVE),
+        asked if asked > REPLICAS_MAX => {
+            return Err(invalid(format!("maximum replicas is {REPLICAS_MAX}")));
+        }
+        1 => {}
+        _ => return Err(errors::STREAM_REPLICAS_NOT_SUPPORTED),
+    }
+    let Some(placement) = &config.placement else {
+        return Ok(());
+    };
+    if !placement.preferred.is_empty() {
+        return Err(invalid("preferred server not permitted in placement"));
+    }
+    if placement.cluster.is_empty() && placement.tags.is_empty() {
+        config.placement = None;
+    }
+    Ok(())
+}
+
+fn negative_limits(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
+    let limits = [
+        ("max_msgs", &mut config.max_msgs),
+        ("max_msgs_per_subject", &mut config.max_msgs_per_subject),
+        ("max_bytes", &mut config.max_bytes),
+        ("max_msg_size", &mut config.max_msg_size),
+        ("max_consumers", &mut config.max_consumers),
+    ];
+    for (name, limit) in limits {
+        if *limit < -1 && pedantic {
+            return Err(errors::PEDANTIC.with("err", format!("{name} must be set to -1")));
+        }
+        if *limit <= 0 {
+            *limit = -1;
+        }
+    }
+    Ok(())
+}
+
+fn windows(config: &mut StreamConfig) -> Result<(), ApiError> {
+    if config.max_age < 0 {
+        return Err(invalid("max age can not be negative"));
+    }
+    if config.max_age != 0 && config.max_age < WINDOW_NS_MIN {
+        return Err(invalid("max age needs to be >= 100ms"));
+    }
+    let takes_elsewhere = config.mirror.is_some() || !config.sources.is_empty();
+    if config.duplicate_window == 0 && !takes_elsewhere {
+        config.duplicate_window = match config.max_age {
+            0 => DUPLICATE_WINDOW_NS,
+            age => age.min(DUPLICATE_WINDOW_NS),
+        };
+    }
+    let window = config.duplicate_window;
+    if window < 0 {
+        return Err(invalid("duplicates window can not be negative"));
+    }
+    if config.max_age > 0 && window > config.max_age {
+        return Err(invalid("duplicates window can not be larger then max age"));
+    }
+    if window > 0 && window < WINDOW_NS_MIN {
+        return Err(invalid("duplicates window needs to be >= 100ms"));
+    }
+    Ok(())
+}
+
+fn flags(config: &StreamConfig) -> Result<(), ApiError> {
+    if config.deny_purge && config.allow_rollup_hdrs {
+        return Err(invalid("roll-ups require the purge permission"));
+    }
+    if config.discard_new_per_subject {
+        if config.discard != Discard::New {
+            return Err(invalid(
+                "discard new per subject requires discard new policy to be set",
+            ));
+        }
+        if config.max_msgs_per_subject <= 0 {
+            return Err(invalid(
+                "discard new per subject requires max msgs per subject > 0",
+            ));
+        }
+    }
+    if config.persist_mode == PersistMode::Async && config.storage != Storage::File {
+        return Err(invalid(
+            "async persist mode is only supported on file storage",
+        ));
+    }
+    Ok(())
+}
+
+/// Features of later releases are refused by name rather than accepted and ignored.
+fn not_built(config: &StreamConfig) -> Result<(), ApiError> {
+    let asked = [
+        (config.allow_msg_counter, "message counters"),
+        (config.allow_atomic, "atomic publish"),
+        (config.allow_msg_schedules, "message schedules"),
+        (config.allow_batched, "batch publish"),
+        (
+            config.subject_delete_marker_ttl != 0,
+            "subject delete markers",
+        ),
+    ];
+    match asked.iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, feature)) => Err(invalid(format!("{feature} not supported by this server"))),
+        None => Ok(()),
+    }
+}
+
+fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiError> {
+    if config.first_seq > 0 {
+        return Err(errors::MIRROR_WITH_FIRST_SEQ);
+    }
+    if !config.subjects.is_empty() {
+        return Err(errors::MIRROR_WITH_SUBJECTS);
+    }
+    if !config.sources.is_empty() {
+        return Err(errors::MIRROR_WITH_SOURCES);
+    }
+    if mirror.external.is_none() && !is_name(&mirror.name) {
+        return Err(errors::MIRROR_INVALID_STREAM_NAME);
+    }
+    if mirror.opt_start_seq > 0 && mirror.opt_start_time.is_some() {
+        return Err(errors::MIRROR_WITH_START_SEQ_AND_TIME);
+    }
+    let faults = FilterFaults {
+        both: errors::MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED,
+        source: errors::MIRROR_INVALID_SUBJECT_FILTER,
+        overlap: errors::MIRROR_OVERLAPPING_SUBJECT_FILTERS,
+        durable: errors::MIRROR_DURABLE_CONSUMER_CFG_INVALID,
+    };
+    check_source(mirror, faults)
+}
+
+fn sources(sources: &[StreamSource]) -> Result<(), ApiError> {
+    for (index, source) in sources.iter().enumerate() {
+        if !is_name(&source.name) {
+            return Err(errors::SOURCE_INVALID_STREAM_NAME);
+        }
+        if sources
+            .iter()
+            .skip(index + 1)
+            .any(|other| same_origin(source, other))
+        {
+            return Err(errors::SOURCE_DUPLICATE_DETECTED);
+        }
+        let faults = FilterFaults {
+            both: errors::SOURCE_MULTIPLE_FILTERS_NOT_ALLOWED,
+            source: errors::SOURCE_INVALID_SUBJECT_FILTER,
+            overlap: errors::SOURCE_OVERLAPPING_SUBJECT_FILTERS,
+            durable: errors::SOURCE_DURABLE_CONSUMER_CFG_INVALID,
+        };
+        check_source(source, faults)?;
+    }
+    Ok(())
+}
+
+/// Whether two sources would keep their position under one name.
+fn same_origin(a: &StreamSource, b: &StreamSource) -> bool {
+    let api = |source: &StreamSource| source.external.as_ref().map(|e| e.api.clone());
+    a.name == b.name
+        && a.filter_subject == b.filter_subject
+        && a.subject_transforms == b.subject_transforms
+        && a.consumer == b.consumer
+        && api(a) == api(b)
+}
+
+struct FilterFaults {
+    both: ApiError,
+    source: ApiError,
+    overlap: ApiError,
+    durable: ApiError,
+}
+
+fn check_source(source: &StreamSource, faults: FilterFaults) -> Result<(), ApiError> {
+    if !source.filter_subject.is_empty() && !source.subject_transforms.is_empty() {
+        return Err(faults.both);
+    }
+    if !source.filter_subject.is_empty() && !is_valid_filter(&source.filter_subject) {
+        return Err(faults.source.with("err", "invalid subject"));
+    }
+    for (index, transform) in source.subject_transforms.iter().enumerate() {
+        if !transform.src.is_empty() && !is_valid_filter(&transform.src) {
+            return Err(faults
+                .source
+                .with("err", format!("{} invalid subject", transform.src)));
+        }
+        let rest = source.subject_transforms.iter().skip(index + 1);
+        if rest
+            .into_iter()
+            .any(|other| overlaps(&transform.src, &other.src))
+        {
+            return Err(faults.overlap);
+        }
+    }
+    if let Some(durable) = &source.consumer {
+        let is_plain = source.opt_start_seq == 0
+            && source.opt_start_time.is_none()
+            && source.filter_subject.is_empty();
+        if !is_name(&durable.name) || !is_literal(&durable.deliver_subject) || !is_plain {
+            return Err(faults.durable);
+        }
+    }
+    let Some(external) = &source.external else {
+        return Ok(());
+    };
+    if !external.deliver.is_empty() && !is_literal(&external.deliver) {
+        return Err(errors::STREAM_INVALID_EXTERNAL_DELIVERY_SUBJ.with("prefix", &external.deliver));
+    }
+    if !is_literal(&external.api) {
+        return Err(invalid(format!(
+            "stream external api prefix {:?} must be a valid subject without wildcards",
+            external.api
+        )));
+    }
+    if external.api == "$JS.API" {
+        return Err(errors::STREAM_EXTERNAL_API_OVERLAP
+            .with("prefix", &external.api)
+            .with("subject", "$JS.API.>"));
+    }
+    Ok(())
+}
+
+fn subjects(config: &mut StreamConfig) -> Result<(), ApiError> {
+    let takes_elsewhere = config.mirror.is_some() || !config.sources.is_empty();
+    if config.subjects.is_empty() && !takes_elsewhere {
+        config.subjects.push(config.name.clone());
+    }
+    for (index, subject) in config.subjects.iter().enumerate() {
+        if !is_valid_filter(subject) {
+            return Err(invalid("invalid subject"));
+        }
+        if !config.no_ack {
+            reserved(subject)?;
+        }
+        let rest = config.subjects.iter().skip(index + 1);
+        if let Some(other) = rest.into_iter().find(|other| overlaps(subject, other)) {
+            return Err(invalid(format!(
+                "subject {subject:?} overlaps with {other:?}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Subjects whose acks would feed themselves.
+fn reserved(subject: &str) -> Result<(), ApiError> {
+    if subject == ">" {
+        return Err(invalid("capturing all subjects requires no-ack to be true"));
+    }
+    let is_api = ["$JS.>", "$JSC.>", "$NRG.>"]
+        .iter()
+        .any(|api| overlaps(subject, api));
+    if is_api && !is_subset(subject, "$JS.EVENT.>") {
+        return Err(invalid(
+            "subjects that overlap with jetstream api require no-ack to be true",
+        ));
+    }
+    if overlaps(subject, "$SYS.>") && !is_subset(subject, "$SYS.ACCOUNT.>") {
+        return Err(invalid(
+            "subjects that overlap with system api require no-ack to be true",
+        ));
+    }
+    Ok(())
+}
+
+fn transform(config: &StreamConfig) -> Result<(), ApiError> {
+    let Some(transform) = &config.subject_transform else {
+        return Ok(());
+    };
+    if config.mirror.is_some() {
+        return Err(invalid("stream mirrors can not have subject transforms"));
+    }
+    if !transform.src.is_empty() && !is_valid_filter(&transform.src) {
+        return Err(errors::STREAM_TRANSFORM_INVALID_SOURCE.with("err", "invalid subject"));
+    }
+    match Transform::new(&transform.src, &transform.dest) {
+        Ok(_) => Ok(()),
+        Err(fault) => Err(errors::STREAM_TRANSFORM_INVALID_DESTINATION.with("err", fault)),
+    }
+}
+
+fn republish(config: &mut StreamConfig) -> Result<(), ApiError> {
+    let Some(republish) = &mut config.republish else {
+        return Ok(());
+    };
+    if republish.src.is_empty() {
+        ">".clone_into(&mut republish.src);
+    }
+    if Transform::new(&republish.src, &republish.dest).is_err() {
+        return Err(invalid(
+            "stream configuration for republish with transform is not valid",
+        ));
+    }
+    if config
+        .subjects
+        .iter()
+        .any(|subject| overlaps(subject, &republish.dest))
+    {
+        return Err(invalid(
+            "stream configuration for republish destination forms a cycle",
+        ));
+    }
+    Ok(())
+}
+
+/// The level a server must have to host this stream, kept beside it.
+/// spec: nats-server v2.15.1 server/jetstream_versioning.go
+fn required_level(config: &mut StreamConfig) {
+    strip_server_metadata(config);
+    let level = if config.persist_mode == PersistMode::Async {
+        "2"
+    } else if config.allow_msg_ttl {
+        "1"
+    } else {
+        "0"
+    };
+    config
+        .metadata
+        .insert("_nats.req.level".to_owned(), level.to_owned());
+}
+
+/// Brings an accepted stream's new configuration in line with its old one.
+///
+/// # Errors
+/// When something changes that can't.
+///
+/// spec: nats-server v2.15.1 server/stream.go `configUpdateCheck`
+pub(crate) fn update(old: &StreamConfig, new: &mut StreamConfig) -> Result<(), ApiError> {
+    let cannot = |what: &str| {
+        Err(invalid(format!(
+            "stream configuration update can not {what}"
+        )))
+    };
+    if old.name != new.name {
+        return Err(invalid("stream configuration name must match original"));
+    }
+    if old.storage != new.storage {
+        return cannot("change storage type");
+    }
+    let is_queue = |c: &StreamConfig| c.retention == super::config::Retention::Workqueue;
+    if is_queue(old) != is_queue(new) {
+        return cannot("change retention policy to/from workqueue");
+    }
+    if old.persist_mode != new.persist_mode {
+        return cannot("change persist mode");
+    }
+    if old.sealed && !new.sealed {
+        return cannot("unseal a sealed stream");
+    }
+    if old.deny_delete && !new.deny_delete {
+        return cannot("cancel deny message deletes");
+    }
+    if old.deny_purge && !new.deny_purge {
+        return cannot("cancel deny purge");
+    }
+    if new.mirror.is_some() && new.mirror != old.mirror {
+        return Err(errors::STREAM_MIRROR_NOT_UPDATABLE);
+    }
+    if old.allow_msg_ttl && !new.allow_msg_ttl {
+        return Err(invalid("message TTL status can not be disabled"));
+    }
+    if new.sealed {
+        new.max_age = 0;
+        new.discard = Discard::New;
+        new.deny_delete = true;
+        new.deny_purge = true;
+        new.allow_rollup_hdrs = false;
+    }
+    new.first_seq = old.first_seq;
+    Ok(())
+}
