@@ -1,0 +1,203 @@
+//! Changes that are kept take effect and are answered; those that are not are undone.
+
+use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
+
+use super::info::Shown;
+use super::{Outcome, answer, updates};
+use crate::consumer::{Ending, StreamFacts};
+use crate::errors::{self, ApiError};
+use crate::host::{Attached, Host, Presence};
+use crate::io::Reach;
+use crate::jetstream::{Alarm, JetStream};
+use crate::pending::{Change, What};
+use crate::publish::failure;
+use crate::stream::config::StreamConfig;
+use crate::stream::removed::Removed;
+
+impl JetStream {
+    /// A change is kept.
+    pub(crate) fn changed(&mut self, change: Change, reach: &dyn Reach) {
+        let Change {
+            call,
+            stream,
+            what,
+            lock,
+        } = change;
+        let (kind, outcome): (&str, Outcome) = match what {
+            What::CreateStream => ("stream_create_response", self.stream_came(stream)),
+            What::UpdateStream(config) => {
+                let outcome = self.stream_updated(stream, *config, reach);
+                ("stream_update_response", outcome)
+            }
+            What::DeleteStream(host) => {
+                self.stream_went(*host);
+                (
+                    "stream_delete_response",
+                    Ok(Some(answer::done("stream_delete_response"))),
+                )
+            }
+            What::Purge(seqs, floor) => {
+                let count = self.messages_went(stream, &seqs, reach);
+                self.raise_floor(stream, floor);
+                ("stream_purge_response", Ok(Some(updates::purged(count))))
+            }
+            What::DeleteMessage(seq) => {
+                self.messages_went(stream, &[seq], reach);
+                let done = answer::done("stream_msg_delete_response");
+                ("stream_msg_delete_response", Ok(Some(done)))
+            }
+            What::KeepConsumer(answer) => ("consumer_create_response", Ok(Some(answer))),
+            What::DeleteConsumer(consumer, attached) => {
+                self.consumer_went(stream, consumer, *attached, reach);
+                let done = answer::done("consumer_delete_response");
+                ("consumer_delete_response", Ok(Some(done)))
+            }
+        };
+        self.conclude(&call, kind, outcome);
+        self.release(&lock, reach);
+    }
+
+    /// A change is not kept.
+    pub(crate) fn change_failed(&mut self, change: Change, fault: &DiskFault, reach: &dyn Reach) {
+        let Change {
+            call,
+            stream,
+            what,
+            lock,
+        } = change;
+        let (_, error) = failure(fault);
+        let kind = match what {
+            What::CreateStream => {
+                if let Some(host) = self.hosts.remove(&stream) {
+                    self.forget_name(&host);
+                }
+                "stream_create_response"
+            }
+            What::UpdateStream(_) => "stream_update_response",
+            What::DeleteStream(host) => {
+                self.hosts.insert(stream, *host);
+                "stream_delete_response"
+            }
+            What::Purge(..) => "stream_purge_response",
+            What::DeleteMessage(_) => "stream_msg_delete_response",
+            What::KeepConsumer(_) => "consumer_create_response",
+            What::DeleteConsumer(consumer, attached) => {
+                if let Some(host) = self.hosts.get_mut(&stream) {
+                    host.by_name
+                        .insert(attached.machine.name().into(), consumer);
+                    host.consumers.insert(consumer, *attached);
+                }
+                "consumer_delete_response"
+            }
+        };
+        self.conclude(&call, kind, Err(error));
+        self.release(&lock, reach);
+    }
+
+    fn stream_came(&mut self, stream: StreamId) -> Outcome {
+        if let Some(host) = self.hosts.get_mut(&stream) {
+            host.presence = Presence::Here;
+        }
+        self.listen_for_stream(stream);
+        Ok(Some(self.created(stream)))
+    }
+
+    fn stream_updated(
+        &mut self,
+        stream: StreamId,
+        config: StreamConfig,
+        reach: &dyn Reach,
+    ) -> Outcome {
+        let now = self.now;
+        let domain = self.facts.domain.clone();
+        let host = self
+            .hosts
+            .get_mut(&stream)
+            .ok_or(errors::STREAM_NOT_FOUND)?;
+        host.stream.reconfigure(config);
+        let mut removed = Removed::default();
+        host.stream.enforce_all(now.wall, &mut removed);
+        let facts: StreamFacts = host.facts(domain.as_deref());
+        for attached in host.consumers.values_mut() {
+            attached.machine.stream_updated(now, &facts);
+        }
+        self.listen_for_stream(stream);
+        self.left(stream, &removed, reach);
+        self.drop_unneeded(stream, reach);
+        self.wake_consumers(stream, reach);
+        self.watch(stream);
+        let host = self.hosts.get(&stream).ok_or(errors::STREAM_NOT_FOUND)?;
+        let info = self.describe(host, Shown::Changed);
+        Ok(Some(answer::success("stream_update_response", &info)))
+    }
+
+    fn stream_went(&mut self, mut host: Host) {
+        let (id, tenant) = (host.id(), host.stream.tenant);
+        self.forget_name(&host);
+        for (consumer, attached) in &mut host.consumers {
+            attached.machine.end(Ending::Deleted);
+            self.last_words(tenant, &mut attached.machine);
+            self.timers.cancel(&Alarm::Consumer(id, *consumer));
+        }
+        let of_consumers = host
+            .consumers
+            .into_values()
+            .flat_map(|attached| attached.subs);
+        let subs: Vec<_> = host.subs.into_values().chain(of_consumers).collect();
+        for sub in subs {
+            self.unsubscribe(tenant, sub);
+        }
+        self.timers.cancel(&Alarm::Stream(id));
+        self.cache.remove(id, 0, Seq::MAX);
+        self.uncount(tenant, host.stream.config.storage, host.counted_bytes);
+    }
+
+    fn messages_went(&mut self, stream: StreamId, seqs: &[Seq], reach: &dyn Reach) -> u64 {
+        let Some(host) = self.hosts.get_mut(&stream) else {
+            return 0;
+        };
+        let mut removed = Removed::default();
+        for seq in seqs {
+            host.stream.remove(*seq, &mut removed);
+        }
+        self.left_already(stream, &removed, reach);
+        removed.count()
+    }
+
+    fn raise_floor(&mut self, stream: StreamId, floor: Option<Seq>) {
+        if let (Some(host), Some(first)) = (self.hosts.get_mut(&stream), floor) {
+            host.stream.start_at(first);
+        }
+    }
+
+    fn consumer_went(
+        &mut self,
+        stream: StreamId,
+        consumer: ConsumerId,
+        attached: Attached,
+        reach: &dyn Reach,
+    ) {
+        if let Some(host) = self.hosts.get_mut(&stream) {
+            host.by_name
+                .insert(attached.machine.name().into(), consumer);
+            host.consumers.insert(consumer, attached);
+        }
+        self.detach(stream, consumer, reach);
+    }
+
+    fn forget_name(&mut self, host: &Host) {
+        if let Some(account) = self.accounts.get_mut(&host.stream.tenant) {
+            account.by_name.remove(host.stream.config.name.as_str());
+        }
+    }
+
+    /// The stream of this name, or the error that says it is not there.
+    pub(super) fn known_stream(
+        &self,
+        tenant: crate::io::Tenant,
+        name: &str,
+    ) -> Result<&Host, ApiError> {
+        self.find_stream(tenant, name)
+            .ok_or(errors::STREAM_NOT_FOUND)
+    }
+}

@@ -1,0 +1,415 @@
+//! `CONSUMER.CREATE` in its three forms, `INFO`, `LIST`, `NAMES`, `DELETE`, `RESET`.
+
+use frond_ledger::{ConsumerId, Record, StreamId};
+use serde::Serialize;
+
+use super::endpoint::{ConsumerTarget, Form};
+use super::json::{flexible_object, request};
+use super::pages::PageRequest;
+use super::streams::is_empty;
+use super::{Call, Outcome, answer};
+use crate::attach;
+use crate::consumer::{
+    Consumer, ConsumerConfig, ConsumerInfo, ConsumerInput, CreateRequest, ServerLimits,
+    admit_change, admit_new, same,
+};
+use crate::errors::{self, ApiError};
+use crate::host::Host;
+use crate::io::{Reach, Tenant};
+use crate::jetstream::JetStream;
+use crate::limits::{API_LEVEL, LIST_PAGE_MAX, NAMES_PAGE_MAX};
+use crate::pending::What;
+use crate::stream::view::StreamView;
+
+/// Characters of a name the server chooses.
+const GENERATED_NAME_LEN: usize = 8;
+
+#[derive(Serialize)]
+struct Names {
+    total: usize,
+    offset: usize,
+    limit: usize,
+    consumers: Vec<Box<str>>,
+}
+
+#[derive(Serialize)]
+struct List {
+    total: usize,
+    offset: usize,
+    limit: usize,
+    consumers: Vec<ConsumerInfo>,
+}
+
+#[derive(Serialize)]
+struct Reset {
+    #[serde(flatten)]
+    info: ConsumerInfo,
+    reset_seq: u64,
+}
+
+impl JetStream {
+    pub(super) fn consumer_create(
+        &mut self,
+        call: &Call,
+        target: &ConsumerTarget<'_>,
+        reach: &dyn Reach,
+    ) -> Outcome {
+        let mut asked = CreateRequest::parse(call.body(), self.facts.strict)?;
+        fits_subject(&mut asked, target)?;
+        if asked.config.num_replicas > 1 {
+            return Err(errors::STREAM_REPLICAS_NOT_SUPPORTED);
+        }
+        let server = self.consumer_bounds(call.tenant);
+        let domain = self.facts.domain.clone();
+        let host = self.known_stream(call.tenant, target.stream)?;
+        let facts = host.facts(domain.as_deref());
+        let old = host.consumer(asked.config.asset_name());
+        if let Some((_, old)) = old {
+            asked.config.pause_until = old.machine.config().pause_until;
+        }
+        let mut config = asked.config.prepare(&facts, &server, asked.pedantic)?;
+        let old = old.map(|(id, attached)| (id, attached.machine.config()));
+        let listens =
+            |subject: &str| !subject.is_empty() && reach.has_interest(call.tenant, subject);
+        let is_bound = old.is_some_and(|(_, old)| listens(&old.deliver_subject));
+        admit_change(
+            old.map(|(_, config)| config),
+            &config,
+            asked.action,
+            is_bound,
+        )?;
+        let others = host
+            .consumers
+            .values()
+            .map(|attached| attached.machine.config());
+        let name = config.asset_name();
+        let others = others.filter(|other| name.is_empty() || other.asset_name() != name);
+        admit_new(&config, &facts, &server, others, old.is_none())?;
+        let id = host.id();
+        match old {
+            Some((_, old)) if same(old, &config) => Ok(Some(self.consumer_answer(
+                "consumer_create_response",
+                id,
+                config.asset_name(),
+            )?)),
+            Some((consumer, _)) => self.update_consumer(call, id, consumer, config, reach),
+            None => {
+                if config.asset_name().is_empty() {
+                    config.name = self.rng.base62(GENERATED_NAME_LEN);
+                }
+                self.create_consumer(call, id, config, reach)
+            }
+        }
+    }
+
+    pub(super) fn consumer_names(&self, call: &Call, stream: &str) -> Outcome {
+        let of = "JSApiConsumersRequest";
+        let asked = PageRequest::parse(call.body(), of, self.facts.strict)?;
+        let host = self.known_stream(call.tenant, stream)?;
+        let all: Vec<Box<str>> = listed(host).map(|machine| machine.name().into()).collect();
+        let (total, offset, consumers) = asked.cut(all, NAMES_PAGE_MAX);
+        let page = Names {
+            total,
+            offset,
+            limit: NAMES_PAGE_MAX,
+            consumers,
+        };
+        Ok(Some(answer::success("consumer_names_response", &page)))
+    }
+
+    pub(super) fn consumer_list(&self, call: &Call, stream: &str) -> Outcome {
+        let of = "JSApiConsumersRequest";
+        let asked = PageRequest::parse(call.body(), of, self.facts.strict)?;
+        let host = self.known_stream(call.tenant, stream)?;
+        let (total, offset, machines) = asked.cut(listed(host).collect(), LIST_PAGE_MAX);
+        let consumers = machines
+            .into_iter()
+            .map(|machine| machine.info(self.now))
+            .collect();
+        let page = List {
+            total,
+            offset,
+            limit: LIST_PAGE_MAX,
+            consumers,
+        };
+        Ok(Some(answer::success("consumer_list_response", &page)))
+    }
+
+    pub(super) fn consumer_info(&self, call: &Call, stream: &str, consumer: &str) -> Outcome {
+        if !is_empty(call.body()) {
+            return Err(errors::NOT_EMPTY_REQUEST);
+        }
+        let (stream, _) = self.find_consumer(call.tenant, stream, consumer)?;
+        let answer = self.consumer_answer("consumer_info_response", stream, consumer)?;
+        Ok(Some(answer))
+    }
+
+    pub(super) fn consumer_delete(
+        &mut self,
+        call: &Call,
+        stream: &str,
+        consumer: &str,
+        reach: &dyn Reach,
+    ) -> Outcome {
+        if !is_empty(call.body()) {
+            return Err(errors::NOT_EMPTY_REQUEST);
+        }
+        let (id, number) = self.find_consumer(call.tenant, stream, consumer)?;
+        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let group = host.stream.group();
+        host.by_name.remove(consumer);
+        let attached = host
+            .consumers
+            .remove(&number)
+            .ok_or(errors::CONSUMER_NOT_FOUND)?;
+        let is_volatile = attached.machine.is_volatile();
+        let what = What::DeleteConsumer(number, Box::new(attached));
+        let change = self.change(call, id, what, stream, consumer);
+        if is_volatile {
+            self.changed(change, reach);
+            return Ok(None);
+        }
+        let records = vec![Record::Consumer {
+            stream: id,
+            consumer: number,
+            meta: None,
+        }];
+        self.propose_change(group, records, change)
+    }
+
+    pub(super) fn consumer_reset(
+        &mut self,
+        call: &Call,
+        stream: &str,
+        consumer: &str,
+        reach: &dyn Reach,
+    ) -> Outcome {
+        let mut seq = None;
+        let body = flexible_object(call.body());
+        request(
+            body,
+            "JSApiConsumerResetRequest",
+            self.facts.strict,
+            |name, field| {
+                if name != "seq" {
+                    return Ok(false);
+                }
+                seq = Some(field.uint64()?).filter(|seq| *seq > 0);
+                Ok(true)
+            },
+        )?;
+        let (id, number) = self.find_consumer(call.tenant, stream, consumer)?;
+        let now = self.now;
+        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let group = host.stream.group();
+        let view = StreamView {
+            stream: &host.stream,
+            cache: &self.cache,
+        };
+        let attached = host
+            .consumers
+            .get_mut(&number)
+            .ok_or(errors::CONSUMER_NOT_FOUND)?;
+        let reset_seq = attached.machine.reset(now, seq, &view)?;
+        let is_volatile = attached.machine.is_volatile();
+        let info = self.shown(attached_info(&self.hosts, id, number, now)?);
+        let answer = answer::success("consumer_reset_response", &Reset { info, reset_seq });
+        self.serve_consumer(id, number, reach);
+        if is_volatile {
+            return Ok(Some(answer));
+        }
+        let change = self.change(call, id, What::KeepConsumer(answer), stream, consumer);
+        self.propose_change(group, Vec::new(), change)
+    }
+
+    /// The stream and the consumer of these names.
+    pub(crate) fn find_consumer(
+        &self,
+        tenant: Tenant,
+        stream: &str,
+        consumer: &str,
+    ) -> Result<(StreamId, ConsumerId), ApiError> {
+        let host = self.known_stream(tenant, stream)?;
+        let (id, _) = host.consumer(consumer).ok_or(errors::CONSUMER_NOT_FOUND)?;
+        Ok((host.id(), id))
+    }
+
+    fn create_consumer(
+        &mut self,
+        call: &Call,
+        id: StreamId,
+        config: ConsumerConfig,
+        reach: &dyn Reach,
+    ) -> Outcome {
+        self.ids.consumer += 1;
+        let consumer = ConsumerId(self.ids.consumer);
+        let seed = self.rng.next_u64();
+        let domain = self.facts.domain.clone();
+        let host = self.hosts.get(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let group = host.stream.group();
+        let name = host.stream.config.name.clone();
+        let facts = host.facts(domain.as_deref());
+        let meta = attach::encode(self.now.wall, &config);
+        let view = StreamView {
+            stream: &host.stream,
+            cache: &self.cache,
+        };
+        let machine = Consumer::create(self.now, config, &facts, seed, &view);
+        let own_name = machine.name().to_owned();
+        let is_volatile = machine.is_volatile();
+        let info = self.shown(machine.info(self.now));
+        let answer = answer::success("consumer_create_response", &info);
+        self.attach(id, consumer, machine);
+        let outcome = if is_volatile {
+            Ok(Some(answer))
+        } else {
+            let meta = Some(meta);
+            let records = vec![Record::Consumer {
+                stream: id,
+                consumer,
+                meta,
+            }];
+            let change = self.change(call, id, What::KeepConsumer(answer), &name, &own_name);
+            self.propose_change(group, records, change)
+        };
+        self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
+        outcome
+    }
+
+    fn update_consumer(
+        &mut self,
+        call: &Call,
+        id: StreamId,
+        consumer: ConsumerId,
+        config: ConsumerConfig,
+        reach: &dyn Reach,
+    ) -> Outcome {
+        let now = self.now;
+        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let (group, name) = (host.stream.group(), host.stream.config.name.clone());
+        let view = StreamView {
+            stream: &host.stream,
+            cache: &self.cache,
+        };
+        let attached = host
+            .consumers
+            .get_mut(&consumer)
+            .ok_or(errors::CONSUMER_NOT_FOUND)?;
+        attached.machine.update(now, config, &view);
+        let machine = &attached.machine;
+        let meta = Some(attach::encode(machine.created(), machine.config()));
+        let (own_name, is_volatile) = (machine.name().to_owned(), machine.is_volatile());
+        let answer = self.consumer_answer("consumer_create_response", id, &own_name)?;
+        self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
+        self.drop_unneeded(id, reach);
+        if is_volatile {
+            return Ok(Some(answer));
+        }
+        let change = self.change(call, id, What::KeepConsumer(answer), &name, &own_name);
+        self.propose_change(
+            group,
+            vec![Record::Consumer {
+                stream: id,
+                consumer,
+                meta,
+            }],
+            change,
+        )
+    }
+
+    fn consumer_answer(
+        &self,
+        kind: &str,
+        stream: StreamId,
+        consumer: &str,
+    ) -> Result<Vec<u8>, ApiError> {
+        let host = self.hosts.get(&stream).ok_or(errors::STREAM_NOT_FOUND)?;
+        let (id, _) = host.consumer(consumer).ok_or(errors::CONSUMER_NOT_FOUND)?;
+        let info = attached_info(&self.hosts, stream, id, self.now)?;
+        Ok(answer::success(kind, &self.shown(info)))
+    }
+
+    fn shown(&self, info: ConsumerInfo) -> ConsumerInfo {
+        info.with_server(&self.facts.version, API_LEVEL)
+    }
+
+    fn consumer_bounds(&self, tenant: Tenant) -> ServerLimits {
+        let limits = self
+            .accounts
+            .get(&tenant)
+            .map(|account| account.limits)
+            .unwrap_or_default();
+        ServerLimits {
+            max_ack_pending: self.facts.max_ack_pending,
+            max_request_batch: self.facts.max_request_batch,
+            account_max_ack_pending: limits.max_ack_pending,
+            account_max_consumers: limits.max_consumers,
+        }
+    }
+}
+
+/// Consumers that lists show: those of mirrors and sources are nobody's business.
+fn listed(host: &Host) -> impl Iterator<Item = &Consumer> {
+    let ids = host.by_name.values();
+    let attached = ids.filter_map(|id| host.consumers.get(id));
+    attached
+        .map(|attached| &attached.machine)
+        .filter(|machine| !machine.config().direct)
+}
+
+fn attached_info(
+    hosts: &std::collections::BTreeMap<StreamId, Host>,
+    stream: StreamId,
+    consumer: ConsumerId,
+    now: frond_clock::Now,
+) -> Result<ConsumerInfo, ApiError> {
+    let host = hosts.get(&stream).ok_or(errors::STREAM_NOT_FOUND)?;
+    let attached = host
+        .consumers
+        .get(&consumer)
+        .ok_or(errors::CONSUMER_NOT_FOUND)?;
+    Ok(attached.machine.info(now))
+}
+
+/// Whether the request says what its subject says.
+///
+/// spec: nats-server v2.15.1 server/jetstream_api.go `jsConsumerCreateRequest`
+fn fits_subject(asked: &mut CreateRequest, target: &ConsumerTarget<'_>) -> Result<(), ApiError> {
+    if asked.stream_name != target.stream {
+        return Err(errors::STREAM_MISMATCH);
+    }
+    if target.consumer.contains(['\\', '/']) {
+        return Err(errors::CONSUMER_NAME_CONTAINS_PATH_SEPARATORS);
+    }
+    let durable = asked.config.durable_name.as_str();
+    match target.form {
+        Form::Ephemeral if !durable.is_empty() => {
+            return Err(errors::CONSUMER_EPHEMERAL_WITH_DURABLE_NAME);
+        }
+        Form::Ephemeral => {}
+        Form::Durable if target.consumer.is_empty() => {
+            return Err(errors::CONSUMER_DURABLE_NAME_NOT_IN_SUBJECT);
+        }
+        Form::Durable if durable.is_empty() => return Err(errors::CONSUMER_DURABLE_NAME_NOT_SET),
+        Form::Durable if durable != target.consumer => {
+            return Err(errors::CONSUMER_DURABLE_NAME_NOT_MATCH_SUBJECT);
+        }
+        Form::Durable => {}
+        Form::Named => {
+            if !durable.is_empty() && durable != target.consumer {
+                return Err(errors::CONSUMER_DURABLE_NAME_NOT_MATCH_SUBJECT);
+            }
+            target.consumer.clone_into(&mut asked.config.name);
+        }
+    }
+    if target.filter.is_empty() {
+        return Ok(());
+    }
+    if !asked.config.filter_subjects.is_empty() {
+        return Err(errors::CONSUMER_MULTIPLE_FILTERS_NOT_ALLOWED);
+    }
+    if asked.config.filter_subject != target.filter {
+        return Err(errors::CONSUMER_CREATE_FILTER_SUBJECT_MISMATCH);
+    }
+    Ok(())
+}

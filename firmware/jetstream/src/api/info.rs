@@ -1,0 +1,161 @@
+use std::collections::BTreeMap;
+
+use frond_clock::Timestamp;
+use frond_ledger::Seq;
+use serde::Serialize;
+
+use crate::host::Host;
+use crate::jetstream::JetStream;
+use crate::limits::API_LEVEL;
+use crate::stream::config::{ExternalStream, StreamConfig, StreamSource, SubjectTransform};
+
+/// A stream as the API shows it.
+#[derive(Debug, Serialize)]
+pub(crate) struct StreamInfo {
+    config: StreamConfig,
+    created: String,
+    pub(crate) state: StreamState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<Box<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<Cluster>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mirror: Option<SourceInfo>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<SourceInfo>,
+    ts: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) did_create: bool,
+}
+
+/// What a stream holds, as the API shows it.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct StreamState {
+    messages: u64,
+    bytes: u64,
+    first_seq: Seq,
+    first_ts: String,
+    last_seq: Seq,
+    last_ts: String,
+    #[serde(skip_serializing_if = "is_zero")]
+    num_subjects: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) subjects: BTreeMap<Box<str>, u64>,
+    #[serde(skip_serializing_if = "is_zero")]
+    num_deleted: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deleted: Vec<Seq>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<Lost>,
+    consumer_count: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Lost {
+    msgs: Vec<Seq>,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Cluster {
+    leader: Box<str>,
+}
+
+#[derive(Debug, Serialize)]
+struct SourceInfo {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external: Option<ExternalStream>,
+    lag: u64,
+    active: i64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    filter_subject: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subject_transforms: Vec<SubjectTransform>,
+}
+
+/// Where an info is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Answer to a create or update: with versions.
+    Changed,
+    /// Answer to info: with versions and who leads.
+    Asked,
+    /// In a list: as stored.
+    Listed,
+}
+
+impl JetStream {
+    /// A stream as the API shows it.
+    pub(crate) fn describe(&self, host: &Host, shown: Shown) -> StreamInfo {
+        let mut config = host.stream.config.clone();
+        if shown != Shown::Listed {
+            let metadata = &mut config.metadata;
+            metadata.insert("_nats.level".to_owned(), API_LEVEL.to_string());
+            metadata.insert("_nats.ver".to_owned(), self.facts.version.to_string());
+        }
+        let leader = || Cluster {
+            leader: self.facts.server_name.clone(),
+        };
+        StreamInfo {
+            mirror: config.mirror.as_ref().map(source_info),
+            sources: config.sources.iter().map(source_info).collect(),
+            config,
+            created: host.stream.created.to_string(),
+            state: state(host),
+            domain: self.facts.domain.clone(),
+            cluster: (shown == Shown::Asked).then(leader),
+            ts: self.now.wall.to_string(),
+            did_create: false,
+        }
+    }
+}
+
+fn state(host: &Host) -> StreamState {
+    let contents = &host.stream.contents;
+    let is_new = contents.last() == 0 && contents.messages() == 0;
+    let first_time = contents.oldest().map(|(_, time)| time);
+    let lost = (!host.stream.lost.is_empty()).then(|| Lost {
+        msgs: host.stream.lost.clone(),
+        bytes: 0,
+    });
+    StreamState {
+        messages: contents.messages(),
+        bytes: contents.bytes(),
+        first_seq: if is_new { 0 } else { contents.first() },
+        first_ts: time_or_zero(first_time),
+        last_seq: contents.last(),
+        last_ts: time_or_zero(contents.last_time()),
+        num_subjects: contents.subjects().len() as u64,
+        subjects: BTreeMap::new(),
+        num_deleted: contents.deleted(),
+        deleted: Vec::new(),
+        lost,
+        consumer_count: host.consumers.len(),
+    }
+}
+
+// The destination side fills in lag and activity when it is built.
+fn source_info(source: &StreamSource) -> SourceInfo {
+    SourceInfo {
+        name: source.name.clone(),
+        external: source.external.clone(),
+        lag: 0,
+        active: -1,
+        filter_subject: source.filter_subject.clone(),
+        subject_transforms: source.subject_transforms.clone(),
+    }
+}
+
+/// Go's zero time when there is none.
+fn time_or_zero(time: Option<Timestamp>) -> String {
+    time.map_or_else(
+        || "0001-01-01T00:00:00Z".to_owned(),
+        |time| time.to_string(),
+    )
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}

@@ -1,0 +1,206 @@
+//! The JetStream API: requests on `$JS.API.>` in, JSON answers out.
+
+mod account;
+mod answer;
+mod call;
+mod change;
+mod consumers;
+pub(crate) mod direct;
+mod endpoint;
+mod info;
+pub(crate) mod json;
+mod locks;
+mod messages;
+mod pages;
+mod streams;
+mod updates;
+
+pub(crate) use call::Call;
+pub(crate) use locks::{Key, Locks};
+
+use frond_ledger::Fetched;
+use frond_wire::{Headers, Message, MessageBuf, headers};
+
+use crate::consumer::ConsumerInput;
+use crate::errors::{self, ApiError};
+use crate::fetches::Purpose;
+use crate::io::{Reach, Tenant};
+use crate::jetstream::JetStream;
+use crate::limits::API_LEVEL;
+use endpoint::Endpoint;
+
+/// What a request comes to: an answer now, `None` when it is given later, or an error.
+type Outcome = Result<Option<Vec<u8>>, ApiError>;
+
+impl JetStream {
+    /// Handles a request to the API. What it doesn't know it doesn't answer.
+    pub(crate) fn ask(&mut self, call: Call, reach: &dyn Reach) {
+        let subject = call.subject.clone();
+        let Some(endpoint) = Endpoint::parse(&subject) else {
+            return;
+        };
+        if let Endpoint::MessageNext(stream, consumer) = endpoint {
+            self.next_messages(&call, stream, consumer, reach);
+        } else if let Endpoint::DirectGet(stream, subject) = endpoint {
+            self.direct_get(&call, stream, subject);
+        } else {
+            self.ask_json(call, &endpoint, reach);
+        }
+    }
+
+    /// A request under the domain's own name, or a key-value or object-store message that was
+    /// sent by way of it.
+    ///
+    /// spec: nats-server v2.15.1 server/jetstream_api.go, domain mappings
+    pub(crate) fn ask_domain(&mut self, tenant: Tenant, message: MessageBuf, reach: &dyn Reach) {
+        let rest = message.subject().splitn(4, '.').nth(3).unwrap_or_default();
+        if ["$KV.", "$OBJ.", "$O."]
+            .iter()
+            .any(|store| rest.starts_with(store))
+        {
+            let passed_on = Message {
+                subject: rest,
+                ..message.message()
+            };
+            let passed_on = MessageBuf::copy_of(&passed_on);
+            self.publish(tenant, passed_on);
+            return;
+        }
+        let subject = format!("$JS.API.{rest}");
+        self.ask(Call::renamed(tenant, message, subject.into()), reach);
+    }
+
+    /// What the disk read for a request or a consumer.
+    pub(crate) fn use_fetched(&mut self, purpose: Purpose, fetched: Fetched, reach: &dyn Reach) {
+        match purpose {
+            Purpose::Consumer(stream, consumer) => {
+                self.fetched_for(stream, consumer, &fetched, reach);
+            }
+            Purpose::MessageGet(call, no_header) => {
+                let outcome = messages::found(fetched.messages.first(), no_header);
+                self.conclude(&call, "stream_msg_get_response", outcome);
+            }
+            Purpose::Direct(reading) => self.read_on(*reading, fetched),
+        }
+    }
+
+    /// Answers a request and counts it.
+    pub(crate) fn conclude(&mut self, call: &Call, kind: &str, outcome: Outcome) {
+        let counts = self
+            .accounts
+            .get_mut(&call.tenant)
+            .map(|account| &mut account.api);
+        let answer = match outcome {
+            Ok(None) => return,
+            Ok(Some(answer)) => {
+                if let Some(counts) = counts {
+                    counts.total += 1;
+                }
+                answer
+            }
+            Err(error) => {
+                if let Some(counts) = counts {
+                    counts.total += 1;
+                    counts.errors += 1;
+                }
+                answer::failure(kind, &error)
+            }
+        };
+        if let Some(reply) = call.reply() {
+            self.send_json(call.tenant, reply, answer);
+        }
+    }
+
+    /// Asks again what waited for a change that is over.
+    pub(crate) fn release(&mut self, key: &Key, reach: &dyn Reach) {
+        for call in self.locks.release(key) {
+            self.ask(call, reach);
+        }
+    }
+
+    fn ask_json(&mut self, call: Call, endpoint: &Endpoint<'_>, reach: &dyn Reach) {
+        let (stream, consumer) = endpoint.scope();
+        if let Some(key) = self.locks.blocking(call.tenant, stream, consumer) {
+            if let Some(dropped) = self.locks.wait(key, call) {
+                let error = errors::STREAM_TOO_MANY_REQUESTS;
+                self.conclude(&dropped, endpoint.kind(), Err(error));
+            }
+            return;
+        }
+        let outcome = match required_level(&call) {
+            Ok(()) => self.serve(&call, endpoint, reach),
+            Err(error) => Err(error),
+        };
+        self.conclude(&call, endpoint.kind(), outcome);
+    }
+
+    fn serve(&mut self, call: &Call, endpoint: &Endpoint<'_>, reach: &dyn Reach) -> Outcome {
+        match *endpoint {
+            Endpoint::AccountInfo => self.account_info(call),
+            Endpoint::StreamCreate(name) => self.stream_create(call, name),
+            Endpoint::StreamUpdate(name) => self.stream_update(call, name, reach),
+            Endpoint::StreamNames => self.stream_names(call),
+            Endpoint::StreamList => self.stream_list(call),
+            Endpoint::StreamInfo(name) => self.stream_info(call, name),
+            Endpoint::StreamDelete(name) => self.stream_delete(call, name, reach),
+            Endpoint::StreamPurge(name) => self.stream_purge(call, name, reach),
+            Endpoint::MessageGet(name) => self.message_get(call, name),
+            Endpoint::MessageDelete(name) => self.message_delete(call, name, reach),
+            Endpoint::ConsumerCreate(ref target) => self.consumer_create(call, target, reach),
+            Endpoint::ConsumerNames(name) => self.consumer_names(call, name),
+            Endpoint::ConsumerList(name) => self.consumer_list(call, name),
+            Endpoint::ConsumerInfo(name, consumer) => self.consumer_info(call, name, consumer),
+            Endpoint::ConsumerDelete(name, consumer) => {
+                self.consumer_delete(call, name, consumer, reach)
+            }
+            Endpoint::ConsumerReset(name, consumer) => {
+                self.consumer_reset(call, name, consumer, reach)
+            }
+            Endpoint::Clustered(_) => Err(errors::CLUSTER_REQUIRED),
+            Endpoint::Unbuilt(_, ref error) => Err(error.clone()),
+            Endpoint::MessageNext(..) | Endpoint::DirectGet(..) => Ok(None),
+        }
+    }
+
+    /// A pull request for a consumer that is not here finds nobody, as on a server where its
+    /// subscription is missing.
+    fn next_messages(&mut self, call: &Call, stream: &str, consumer: &str, reach: &dyn Reach) {
+        let found = self.find_consumer(call.tenant, stream, consumer);
+        match found {
+            Ok((stream, consumer)) => {
+                let input = ConsumerInput::Next(&call.message);
+                self.tell_consumer(stream, consumer, input, reach);
+            }
+            Err(_) => self.no_responders(call),
+        }
+    }
+
+    /// The answer of a server that has no such subscription.
+    pub(crate) fn no_responders(&mut self, call: &Call) {
+        let header = headers::no_responders(&call.subject);
+        self.send_status(call, header);
+    }
+
+    /// Sends a message of headers only.
+    pub(crate) fn send_status(&mut self, call: &Call, header: Vec<u8>) {
+        if let Some(subject) = call.reply() {
+            let message = Message {
+                subject,
+                reply: None,
+                header: &header,
+                payload: b"",
+            };
+            self.publish(call.tenant, MessageBuf::copy_of(&message));
+        }
+    }
+}
+
+/// spec: nats-server v2.15.1 server/jetstream_versioning.go `errorOnRequiredApiLevel`
+fn required_level(call: &Call) -> Result<(), ApiError> {
+    let headers = Headers::new(call.message.message().header);
+    match headers.get("Nats-Required-Api-Level") {
+        None | Some("") => Ok(()),
+        Some(level) if level.parse::<u32>().is_ok_and(|level| level <= API_LEVEL) => Ok(()),
+        Some(_) => Err(errors::REQUIRED_API_LEVEL),
+    }
+}

@@ -1,0 +1,412 @@
+//! `STREAM.CREATE`, `INFO`, `LIST`, `NAMES`, `DELETE`.
+
+use frond_ledger::{Record, StreamId};
+use frond_subject::{matches, overlaps};
+use serde::Serialize;
+
+use super::answer;
+use super::info::{Shown, StreamInfo};
+use super::json::{flexible_object, request};
+use super::pages::PageRequest;
+use super::{Call, Key, Outcome};
+use crate::errors::{self, ApiError};
+use crate::host::{Host, Presence};
+use crate::io::{Reach, Tenant};
+use crate::jetstream::JetStream;
+use crate::limits::{LIST_PAGE_MAX, NAMES_PAGE_MAX, SUBJECTS_PAGE_MAX};
+use crate::pending::{Change, Pending, What};
+use crate::stream::Stream;
+use crate::stream::config::{Storage, StreamConfig, limit};
+use crate::stream::decode::stream_config;
+use crate::stream::{recover, validate};
+
+#[derive(Serialize)]
+struct Names {
+    total: usize,
+    offset: usize,
+    limit: usize,
+    /// `null` when there are none, as Go writes it.
+    streams: Option<Vec<Box<str>>>,
+}
+
+#[derive(Serialize)]
+struct List {
+    total: usize,
+    offset: usize,
+    limit: usize,
+    streams: Vec<StreamInfo>,
+}
+
+#[derive(Serialize)]
+struct Paged {
+    total: usize,
+    offset: usize,
+    limit: usize,
+    #[serde(flatten)]
+    info: StreamInfo,
+}
+
+#[derive(Debug, Default)]
+struct InfoRequest {
+    offset: usize,
+    deleted_details: bool,
+    subjects_filter: String,
+}
+
+impl JetStream {
+    pub(super) fn stream_create(&mut self, call: &Call, name: &str) -> Outcome {
+        let asked = stream_config(call.body(), self.facts.strict)?;
+        let mut config = asked.config;
+        if config.name != name {
+            return Err(errors::STREAM_MISMATCH);
+        }
+        if name.contains(['\\', '/']) {
+            return Err(errors::STREAM_NAME_CONTAINS_PATH_SEPARATORS);
+        }
+        if config.sealed {
+            return Err(validate::invalid(
+                "stream configuration for create can not be sealed",
+            ));
+        }
+        if config.mirror_direct && config.mirror.is_none() {
+            return Err(validate::invalid(
+                "stream has no mirror but does have mirror direct",
+            ));
+        }
+        validate::normalise(&mut config, asked.pedantic)?;
+        self.inherit(call.tenant, &mut config)?;
+        if let Some(host) = self.find_stream(call.tenant, name) {
+            if host.stream.config != config {
+                return Err(errors::STREAM_NAME_EXIST);
+            }
+            return Ok(Some(self.created(host.id())));
+        }
+        self.check_room(call.tenant, None, &config)?;
+        self.check_overlap(call.tenant, name, &config)?;
+        self.create_stream(call, config)
+    }
+
+    pub(super) fn stream_names(&self, call: &Call) -> Outcome {
+        let of = "JSApiStreamNamesRequest";
+        let asked = PageRequest::parse(call.body(), of, self.facts.strict)?;
+        let hosts = self.hosts_of(call.tenant).map(|host| &host.stream.config);
+        let wanted = hosts.filter(|config| asked.names(config));
+        let all: Vec<Box<str>> = wanted.map(|config| config.name.as_str().into()).collect();
+        let (total, offset, names) = asked.cut(all, NAMES_PAGE_MAX);
+        let streams = (!names.is_empty()).then_some(names);
+        let page = Names {
+            total,
+            offset,
+            limit: NAMES_PAGE_MAX,
+            streams,
+        };
+        Ok(Some(answer::success("stream_names_response", &page)))
+    }
+
+    pub(super) fn stream_list(&self, call: &Call) -> Outcome {
+        let of = "JSApiStreamListRequest";
+        let asked = PageRequest::parse(call.body(), of, self.facts.strict)?;
+        let hosts = self.hosts_of(call.tenant);
+        let all: Vec<&Host> = hosts
+            .filter(|host| asked.names(&host.stream.config))
+            .collect();
+        let (total, offset, hosts) = asked.cut(all, LIST_PAGE_MAX);
+        let streams = hosts
+            .into_iter()
+            .map(|h| self.describe(h, Shown::Listed))
+            .collect();
+        let page = List {
+            total,
+            offset,
+            limit: LIST_PAGE_MAX,
+            streams,
+        };
+        Ok(Some(answer::success("stream_list_response", &page)))
+    }
+
+    pub(super) fn stream_info(&self, call: &Call, name: &str) -> Outcome {
+        let mut asked = InfoRequest::default();
+        let body = flexible_object(call.body());
+        let of = "JSApiStreamInfoRequest";
+        request(body, of, self.facts.strict, |name, field| {
+            match name {
+                "offset" => asked.offset = usize::try_from(field.int64("int")?).unwrap_or(0),
+                "deleted_details" => asked.deleted_details = field.bool()?,
+                "subjects_filter" => asked.subjects_filter = field.string()?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let host = self
+            .find_stream(call.tenant, name)
+            .ok_or(errors::STREAM_NOT_FOUND)?;
+        let mut paged = Paged {
+            total: 0,
+            offset: 0,
+            limit: 0,
+            info: self.describe(host, Shown::Asked),
+        };
+        if asked.deleted_details {
+            paged.info.state.deleted = gaps(host);
+        }
+        if !asked.subjects_filter.is_empty() {
+            page_of_subjects(host, &asked, &mut paged);
+        }
+        Ok(Some(answer::success("stream_info_response", &paged)))
+    }
+
+    pub(super) fn stream_delete(&mut self, call: &Call, name: &str, reach: &dyn Reach) -> Outcome {
+        if !is_empty(call.body()) {
+            return Err(errors::NOT_EMPTY_REQUEST);
+        }
+        let host = self
+            .find_stream(call.tenant, name)
+            .ok_or(errors::STREAM_NOT_FOUND)?;
+        let id = host.id();
+        let group = host.stream.group();
+        let Some(host) = self.hosts.remove(&id) else {
+            return Err(errors::STREAM_NOT_FOUND);
+        };
+        let is_memory = host.stream.is_memory();
+        let change = self.change(call, id, What::DeleteStream(Box::new(host)), name, "");
+        if is_memory {
+            self.changed(change, reach);
+            return Ok(None);
+        }
+        let records = vec![Record::Stream {
+            stream: id,
+            meta: None,
+        }];
+        self.propose_change(group, records, change)
+    }
+
+    /// The stream of this name that everybody sees.
+    pub(crate) fn find_stream(&self, tenant: Tenant, name: &str) -> Option<&Host> {
+        let id = self.accounts.get(&tenant)?.by_name.get(name)?;
+        self.hosts.get(id).filter(|host| host.is_here())
+    }
+
+    /// The answer to a create call.
+    pub(crate) fn created(&self, id: StreamId) -> Vec<u8> {
+        let Some(host) = self.hosts.get(&id) else {
+            return answer::failure("stream_create_response", &errors::STREAM_NOT_FOUND);
+        };
+        let mut info = self.describe(host, Shown::Changed);
+        info.did_create = true;
+        answer::success("stream_create_response", &info)
+    }
+
+    /// A change, its stream or consumer locked until it is over.
+    pub(super) fn change(
+        &mut self,
+        call: &Call,
+        stream: StreamId,
+        what: What,
+        name: &str,
+        consumer: &str,
+    ) -> Change {
+        let lock: Key = (call.tenant, name.into(), consumer.into());
+        self.locks.hold(lock.clone());
+        Change {
+            call: call.clone(),
+            stream,
+            what,
+            lock,
+        }
+    }
+
+    /// Proposes a change; it is answered when it is kept.
+    pub(super) fn propose_change(
+        &mut self,
+        group: crate::replicator::GroupId,
+        records: Vec<Record>,
+        change: Change,
+    ) -> Outcome {
+        let lock = change.lock.clone();
+        let pending = Pending::Change(Box::new(change));
+        match self.journal.propose(self.now, group, records, pending) {
+            Ok(()) => Ok(None),
+            Err(_) => {
+                self.locks.release(&lock);
+                Err(errors::CLUSTER_NOT_LEADER)
+            }
+        }
+    }
+
+    /// What a mirror or source takes over from an origin in the same account.
+    pub(super) fn inherit(
+        &self,
+        tenant: Tenant,
+        config: &mut StreamConfig,
+    ) -> Result<(), ApiError> {
+        if let Some(max) = self.facts.duplicate_window_ns_max
+            && config.duplicate_window > max
+        {
+            let max = crate::consumer::go_duration(max);
+            let text = format!("duplicates window can not be larger then server limit of {max}");
+            return Err(validate::invalid(text));
+        }
+        let own = limit(config.max_msg_size).unwrap_or(u64::MAX);
+        let is_too_small =
+            |origin: &Host| limit(origin.stream.config.max_msg_size).unwrap_or(0) > own;
+        if let Some(mirror) = config.mirror.as_ref().filter(|m| m.external.is_none())
+            && let Some(origin) = self.find_stream(tenant, &mirror.name)
+        {
+            if is_too_small(origin) {
+                return Err(errors::MIRROR_MAX_MESSAGE_SIZE_TOO_BIG);
+            }
+            config.mirror_direct |= origin.stream.config.allow_direct;
+        }
+        for source in config.sources.iter().filter(|s| s.external.is_none()) {
+            if self
+                .find_stream(tenant, &source.name)
+                .is_some_and(is_too_small)
+            {
+                return Err(errors::SOURCE_MAX_MESSAGE_SIZE_TOO_BIG);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the account and the server have room for a stream, instead of `old` if given.
+    pub(super) fn check_room(
+        &self,
+        tenant: Tenant,
+        old: Option<&StreamConfig>,
+        config: &StreamConfig,
+    ) -> Result<(), ApiError> {
+        let Some(account) = self.accounts.get(&tenant) else {
+            return Err(errors::NOT_ENABLED_FOR_ACCOUNT);
+        };
+        let limits = &account.limits;
+        let count = i64::try_from(account.by_name.len()).unwrap_or(i64::MAX);
+        if old.is_none() && limits.max_streams >= 0 && count >= limits.max_streams {
+            return Err(errors::MAXIMUM_STREAMS_LIMIT);
+        }
+        if limits.max_bytes_required && config.max_bytes <= 0 {
+            return Err(errors::STREAM_MAX_BYTES_REQUIRED);
+        }
+        let (of_account, of_stream, of_server, full) = match config.storage {
+            Storage::File => (
+                limits.max_storage,
+                limits.storage_max_stream_bytes,
+                self.facts.storage_bytes_max,
+                errors::STORAGE_RESOURCES_EXCEEDED,
+            ),
+            Storage::Memory => (
+                limits.max_memory,
+                limits.memory_max_stream_bytes,
+                self.facts.memory_bytes_max,
+                errors::MEMORY_RESOURCES_EXCEEDED,
+            ),
+        };
+        if limit(of_stream).is_some_and(|max| config.reserved_bytes() > max) {
+            return Err(errors::STREAM_MAX_STREAM_BYTES_EXCEEDED);
+        }
+        let freed = old.map_or(0, StreamConfig::reserved_bytes);
+        let reserved = self.reserved(tenant, config.storage).saturating_sub(freed);
+        let all = reserved.saturating_add(config.reserved_bytes());
+        let is_over = |max: u64| config.reserved_bytes() > 0 && all > max;
+        if limit(of_account).is_some_and(is_over) || of_server.is_some_and(is_over) {
+            return Err(full);
+        }
+        Ok(())
+    }
+
+    /// Whether another stream of the account listens on one of the subjects.
+    pub(super) fn check_overlap(
+        &self,
+        tenant: Tenant,
+        name: &str,
+        config: &StreamConfig,
+    ) -> Result<(), ApiError> {
+        let hosts = self
+            .hosts
+            .values()
+            .filter(|host| host.stream.tenant == tenant);
+        let mut others = hosts
+            .filter(|host| host.stream.config.name != name)
+            .flat_map(|host| &host.stream.config.subjects);
+        let collides = |theirs: &String| config.subjects.iter().any(|own| overlaps(own, theirs));
+        if others.any(collides) {
+            return Err(errors::STREAM_SUBJECT_OVERLAP);
+        }
+        Ok(())
+    }
+
+    fn create_stream(&mut self, call: &Call, config: StreamConfig) -> Outcome {
+        let name = config.name.clone();
+        self.ids.stream += 1;
+        let id = StreamId(self.ids.stream);
+        let account = self
+            .accounts
+            .get_mut(&call.tenant)
+            .ok_or(errors::NO_ACCOUNT)?;
+        account.by_name.insert(name.as_str().into(), id);
+        let meta = recover::encode(&account.name, self.now.wall, &config);
+        let stream = Stream::new(id, call.tenant, config, self.now.wall);
+        let (group, is_memory) = (stream.group(), stream.is_memory());
+        let first = stream.contents.first();
+        let presence = if is_memory {
+            Presence::Here
+        } else {
+            Presence::Coming
+        };
+        self.hosts.insert(id, Host::new(stream, presence));
+        if is_memory {
+            self.listen_for_stream(id);
+            return Ok(Some(self.created(id)));
+        }
+        let mut records = vec![Record::Stream {
+            stream: id,
+            meta: Some(meta),
+        }];
+        if first > 1 {
+            records.push(Record::Floor {
+                stream: id,
+                first,
+                last: first - 1,
+            });
+        }
+        let change = self.change(call, id, What::CreateStream, &name, "");
+        self.propose_change(group, records, change)
+    }
+}
+
+/// Whether a body that should be empty is: nothing, or an object without members.
+pub(super) fn is_empty(body: &[u8]) -> bool {
+    let text = body.trim_ascii();
+    let inner = text
+        .strip_prefix(b"{")
+        .and_then(|rest| rest.strip_suffix(b"}"));
+    text.is_empty() || inner.is_some_and(|inner| inner.trim_ascii().is_empty())
+}
+
+/// Sequences between the first and the last that are not there.
+fn gaps(host: &Host) -> Vec<u64> {
+    let contents = &host.stream.contents;
+    let mut gaps = Vec::new();
+    let mut next = contents.first();
+    for (seq, _) in contents.from(0) {
+        gaps.extend(next..seq);
+        next = seq + 1;
+    }
+    gaps.extend(next..=contents.last());
+    gaps
+}
+
+fn page_of_subjects(host: &Host, asked: &InfoRequest, paged: &mut Paged) {
+    let subjects = host.stream.contents.subjects().iter();
+    let all: Vec<_> = subjects
+        .filter(|s| matches(&asked.subjects_filter, &s.name))
+        .collect();
+    paged.total = all.len();
+    paged.offset = asked.offset.min(all.len());
+    paged.limit = SUBJECTS_PAGE_MAX;
+    paged.info.state.subjects = all
+        .into_iter()
+        .skip(paged.offset)
+        .take(SUBJECTS_PAGE_MAX)
+        .map(|subject| (subject.name.as_ref().into(), subject.count))
+        .collect();
+}
