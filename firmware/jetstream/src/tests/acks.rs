@@ -1,0 +1,178 @@
+use frond_ledger::DiskFault;
+
+use super::world::World;
+use crate::Input;
+
+#[test]
+fn nothing_is_acknowledged_before_the_receipt() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    world.is_prompt = false;
+    let first = world.send("s.a", &[("Nats-Msg-Id", "1")], b"x");
+    let again = world.send("s.a", &[("Nats-Msg-Id", "1")], b"x");
+    world.drain();
+    assert_eq!((world.answer(first), world.answer(again)), (None, None));
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(
+        info.contains(r#""messages":0"#),
+        "what is not kept does not show: {info}"
+    );
+    world.disk_answers(1);
+    assert_eq!(world.answer(first).unwrap(), r#"{"stream":"S","seq":1}"#);
+    assert_eq!(
+        world.answer(again).unwrap(),
+        r#"{"stream":"S","seq":1,"duplicate": true}"#
+    );
+}
+
+#[test]
+fn a_burst_shares_one_batch() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    world.is_prompt = false;
+    let numbers: Vec<u64> = (0..100)
+        .map(|n| world.send(&format!("s.{n}"), &[], b"x"))
+        .collect();
+    world.drain();
+    assert_eq!(world.queue.len(), 1);
+    world.disk_answers(1);
+    for (index, number) in numbers.iter().enumerate() {
+        let expected = format!(r#"{{"stream":"S","seq":{}}}"#, index + 1);
+        assert_eq!(world.answer(*number).unwrap(), expected);
+    }
+}
+
+#[test]
+fn volatile_streams_do_not_wait() {
+    for config in [r#""storage":"memory""#, r#""persist_mode":"async""#] {
+        let mut world = World::new();
+        world.create("S", config);
+        world.is_prompt = false;
+        assert_eq!(world.ask("S", "x"), r#"{"stream":"S","seq":1}"#);
+        let got = world.ask("$JS.API.STREAM.MSG.GET.S", r#"{"seq":1}"#);
+        assert!(got.contains(r#""data":"eA==""#), "{got}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_until_there_is_space() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    world.is_prompt = false;
+    let refused = world.send("s.a", &[("Nats-Msg-Id", "1")], b"x");
+    world.drain();
+    world.disk_refuses(DiskFault::Full);
+    let error = r#"{"error":{"code":503,"err_code":10023,"description":"insufficient resources"},"stream":"S","seq":0}"#;
+    assert_eq!(world.answer(refused).unwrap(), error);
+    assert_eq!(world.ask("s.a", "x"), error);
+    assert_eq!(world.streams.view().faults().count(), 1);
+    world.input(Input::DiskFree(1 << 20));
+    world.is_prompt = true;
+    let again = world.ask_with("s.a", &[("Nats-Msg-Id", "1")], "x");
+    assert_eq!(again, r#"{"stream":"S","seq":1}"#, "the refused id is free");
+    assert_eq!(world.streams.view().faults().count(), 0);
+}
+
+#[test]
+fn a_failed_disk_ends_acks_until_restart() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    world.is_prompt = false;
+    let refused = world.send("s.a", &[], b"x");
+    world.drain();
+    world.disk_refuses(DiskFault::Failed("sync: input/output error".into()));
+    assert!(world.answer(refused).unwrap().contains("10077"));
+    world.input(Input::DiskFree(1 << 20));
+    world.is_prompt = true;
+    assert!(world.ask("s.a", "x").contains("input/output error"));
+    assert_eq!(
+        world.streams.view().faults().collect::<Vec<_>>(),
+        [("S", "sync: input/output error")]
+    );
+    world.restart();
+    assert_eq!(world.ask("s.a", "x"), r#"{"stream":"S","seq":1}"#);
+}
+
+#[test]
+fn expectations_see_what_is_on_its_way() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    world.is_prompt = false;
+    let last_of = "Nats-Expected-Last-Subject-Sequence";
+    let first = world.send("s.a", &[(last_of, "0")], b"x");
+    let race = world.send("s.a", &[(last_of, "0")], b"y");
+    let other = world.send("s.b", &[(last_of, "0")], b"y");
+    let chain = world.send("s.c", &[("Nats-Expected-Last-Sequence", "2")], b"y");
+    let stale = world.send("s.c", &[("Nats-Expected-Last-Sequence", "2")], b"y");
+    world.drain();
+    let conflict = r#"{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"},"stream":"S","seq":0}"#;
+    assert_eq!(world.answer(race).unwrap(), conflict);
+    assert!(
+        world
+            .answer(stale)
+            .unwrap()
+            .contains("wrong last sequence: 3")
+    );
+    world.disk_answers(1);
+    for (number, seq) in [(first, 1), (other, 2), (chain, 3)] {
+        let expected = format!(r#"{{"stream":"S","seq":{seq}}}"#);
+        assert_eq!(world.answer(number).unwrap(), expected);
+    }
+    world.is_prompt = true;
+    assert!(
+        world
+            .ask_with("s.a", &[(last_of, "0")], "z")
+            .contains("wrong last sequence: 1")
+    );
+    assert_eq!(
+        world.ask_with("s.a", &[(last_of, "1")], "z"),
+        r#"{"stream":"S","seq":4}"#
+    );
+}
+
+#[test]
+fn headers_are_judged_as_nats_server_does() {
+    let mut world = World::new();
+    world.create(
+        "S",
+        r#""subjects":["s.>"],"allow_rollup_hdrs":true,"max_msg_size":100"#,
+    );
+    world.ask_with("s.a", &[("Nats-Msg-Id", "1")], "x");
+    for (key, value, error) in [
+        (
+            "Nats-Expected-Stream",
+            "9",
+            r#"10060,"description":"expected stream does not match""#,
+        ),
+        (
+            "Nats-Expected-Last-Sequence",
+            "abc",
+            "wrong last sequence: 1",
+        ),
+        ("Nats-Expected-Last-Msg-Id", "zz", "wrong last msg ID: 1"),
+        (
+            "Nats-Rollup",
+            "zz",
+            r#"10111,"description":"rollup value invalid: \"zz\""#,
+        ),
+        ("Nats-TTL", "5", "10166"),
+        ("Nats-Incr", "5", "10168"),
+        ("Nats-Batch-Id", "5", "10174"),
+        ("Nats-Schedule", "5", "10188"),
+        ("Nats-Stream-Source", "S 1", "10227"),
+        (
+            "Nats-Expected-Last-Subject-Sequence-Subject",
+            "s.a",
+            "10193",
+        ),
+        (
+            "X",
+            "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789",
+            "10054",
+        ),
+    ] {
+        let answer = world.ask_with("s.a", &[(key, value)], "x");
+        assert!(answer.contains(error), "{key}: {answer}");
+        assert!(answer.ends_with(r#""stream":"S","seq":0}"#), "{answer}");
+    }
+}

@@ -1,0 +1,178 @@
+use std::time::Duration;
+
+use frond_wire::{Message, MessageBuf};
+
+use super::world::{Sent, World};
+
+fn pull(world: &mut World, consumer: &str, body: &str) -> Vec<Sent> {
+    let before = world.sent.len();
+    world.listen("_I.1");
+    let message = MessageBuf::copy_of(&Message {
+        subject: &format!("$JS.API.CONSUMER.MSG.NEXT.{consumer}"),
+        reply: Some("_I.1"),
+        header: b"",
+        payload: body.as_bytes(),
+    });
+    world.route(message);
+    world.drain();
+    world.sent.split_off(before)
+}
+
+fn consumer(world: &mut World, stream: &str, name: &str, config: &str) -> String {
+    let body = format!(
+        r#"{{"stream_name":"{stream}","config":{{"durable_name":"{name}","ack_policy":"explicit"{config}}}}}"#
+    );
+    let answer = world.ask(&format!("$JS.API.CONSUMER.CREATE.{stream}.{name}"), &body);
+    assert!(!answer.contains("error"), "{answer}");
+    answer
+}
+
+#[test]
+fn messages_are_pulled_acknowledged_and_not_seen_again() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    world.ask("s.a", "1");
+    world.ask("s.b", "2");
+    let created = consumer(&mut world, "S", "C", "");
+    assert!(created.contains(r#""num_pending":2"#), "{created}");
+    let got = pull(&mut world, "S.C", "1");
+    assert_eq!(got.len(), 1);
+    assert_eq!(
+        (got[0].to.as_str(), got[0].shown.as_deref()),
+        ("_I.1", Some("s.a"))
+    );
+    let reply = got[0].message.reply().unwrap().to_owned();
+    assert!(reply.starts_with("$JS.ACK.S.C.1.1.1."), "{reply}");
+    assert_eq!(
+        world.ask(&reply, "+ACK"),
+        "",
+        "a double ack is an empty message"
+    );
+    world.restart();
+    let got = pull(&mut world, "S.C", r#"{"batch":5,"no_wait":true}"#);
+    assert_eq!(got[0].shown.as_deref(), Some("s.b"), "{got:?}");
+    let info = world.ask("$JS.API.CONSUMER.INFO.S.C", "");
+    assert!(
+        info.contains(r#""ack_floor":{"consumer_seq":1,"stream_seq":1"#),
+        "{info}"
+    );
+}
+
+#[test]
+fn a_double_ack_waits_for_the_disk() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    consumer(&mut world, "S", "C", "");
+    world.ask("s.a", "1");
+    let got = pull(&mut world, "S.C", "1");
+    let reply = got[0].message.reply().unwrap().to_owned();
+    world.is_prompt = false;
+    let ack = world.send(&reply, &[], b"+ACK");
+    world.drain();
+    assert_eq!(world.answer(ack), None);
+    world.disk_answers(usize::MAX);
+    assert_eq!(world.answer(ack).unwrap(), "");
+}
+
+#[test]
+fn bodies_that_are_not_at_hand_are_fetched() {
+    let mut world = World::with(crate::Facts {
+        body_cache_bytes: 0,
+        ..crate::Facts::default()
+    });
+    world.create("S", r#""subjects":["s.>"],"allow_direct":true"#);
+    for n in 0..20 {
+        world.ask(&format!("s.{n}"), &format!("{n}"));
+    }
+    consumer(&mut world, "S", "C", "");
+    let got = pull(&mut world, "S.C", "20");
+    let bodies: Vec<_> = got
+        .iter()
+        .map(|s| s.message.message().payload.to_vec())
+        .collect();
+    let expected: Vec<_> = (0..20).map(|n| n.to_string().into_bytes()).collect();
+    assert_eq!(bodies, expected);
+    assert_eq!(world.ask("$JS.API.DIRECT.GET.S.s.7", ""), "7");
+    assert!(
+        world
+            .ask("$JS.API.STREAM.MSG.GET.S", r#"{"seq":8}"#)
+            .contains(r#""data":"Nw==""#)
+    );
+}
+
+#[test]
+fn a_work_queue_lets_go_of_what_is_done() {
+    let mut world = World::new();
+    world.create("W", r#""subjects":["w"],"retention":"workqueue""#);
+    consumer(&mut world, "W", "C", "");
+    world.ask("w", "1");
+    world.ask("w", "2");
+    let got = pull(&mut world, "W.C", "2");
+    let reply = got[1].message.reply().unwrap().to_owned();
+    world.ask(&reply, "+ACK");
+    let info = world.ask("$JS.API.STREAM.INFO.W", "");
+    assert!(info.contains(r#""messages":1"#), "{info}");
+    world.restart();
+    let info = world.ask("$JS.API.STREAM.INFO.W", "");
+    assert!(
+        info.contains(r#""messages":1,"#) && info.contains(r#""last_seq":2"#),
+        "{info}"
+    );
+}
+
+#[test]
+fn an_interest_stream_keeps_what_somebody_needs() {
+    let mut world = World::new();
+    world.create("I", r#""subjects":["i.>"],"retention":"interest""#);
+    assert_eq!(world.ask("i.a", "0"), r#"{"stream":"I","seq":1}"#);
+    consumer(&mut world, "I", "A", "");
+    consumer(&mut world, "I", "B", r#","filter_subject":"i.b""#);
+    world.ask("i.a", "1");
+    world.ask("i.b", "2");
+    let messages = |world: &mut World| {
+        let info = world.ask("$JS.API.STREAM.INFO.I", "");
+        let rest = info.split_once(r#""messages":"#).unwrap().1;
+        rest.split_once(',').unwrap().0.parse::<u64>().unwrap()
+    };
+    assert_eq!(messages(&mut world), 2);
+    for sent in pull(&mut world, "I.A", "2") {
+        let reply = sent.message.reply().unwrap().to_owned();
+        world.ask(&reply, "+ACK");
+    }
+    assert_eq!(messages(&mut world), 1, "B has not had its message");
+    assert!(
+        world
+            .ask("$JS.API.CONSUMER.DELETE.I.B", "")
+            .contains("success")
+    );
+    assert_eq!(messages(&mut world), 0);
+    world.restart();
+    assert_eq!(world.ask("i.a", "3"), r#"{"stream":"I","seq":4}"#);
+}
+
+#[test]
+fn push_consumers_deliver_to_who_listens() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"],"storage":"memory""#);
+    world.ask("s", "1");
+    let body = r#"{"stream_name":"S","config":{"deliver_subject":"d","ack_policy":"none"}}"#;
+    assert!(
+        world
+            .ask("$JS.API.CONSUMER.CREATE.S", body)
+            .contains("\"name\"")
+    );
+    assert!(!world.sent.iter().any(|sent| sent.to == "d"));
+    world.listen("d");
+    world.ask("s", "2");
+    let got: Vec<_> = world.sent.iter().filter(|sent| sent.to == "d").collect();
+    assert_eq!(got.len(), 2);
+    world.pass(Duration::from_secs(1));
+}
+
+#[test]
+fn a_pull_for_a_consumer_that_is_not_there_finds_nobody() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"]"#);
+    assert_eq!(world.ask("$JS.API.CONSUMER.MSG.NEXT.S.C", ""), "503");
+    assert_eq!(world.ask("$JS.API.DIRECT.GET.S", r#"{"seq":1}"#), "503");
+}

@@ -1,0 +1,209 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use frond_ledger::{
+    Batch, ConsumerId, Engine, Fetched, Head, Query, Receipt, Record, Recovered, RecoveredConsumer,
+    RecoveredStream, Seq, Stored, StreamId, commit,
+};
+
+/// What a disk would hold, record by record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disk {
+    streams: BTreeMap<StreamId, OnDisk>,
+    values: BTreeMap<Box<str>, Bytes>,
+    ids_used: (u32, u32),
+    pub(super) commits: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OnDisk {
+    meta: Option<Bytes>,
+    first: Seq,
+    last: Seq,
+    messages: BTreeMap<Seq, Stored>,
+    consumers: BTreeMap<ConsumerId, (Bytes, Option<Bytes>, Vec<Bytes>)>,
+}
+
+impl Engine for Disk {
+    type Error = ();
+
+    fn write(&mut self, batch: &Batch) -> Result<(), ()> {
+        batch.records.iter().for_each(|record| self.apply(record));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), ()> {
+        self.commits += 1;
+        Ok(())
+    }
+}
+
+impl Disk {
+    pub(super) fn commit(&mut self, batches: &[Batch]) -> Vec<Receipt> {
+        commit(self, batches).unwrap()
+    }
+
+    fn apply(&mut self, record: &Record) {
+        match record.clone() {
+            Record::Put { .. } | Record::Drop { .. } | Record::Floor { .. } => {
+                self.apply_to_messages(record.clone());
+            }
+            Record::Consumer { .. }
+            | Record::ConsumerState { .. }
+            | Record::ConsumerChange { .. } => self.apply_to_consumers(record.clone()),
+            Record::Stream { stream, meta } => {
+                self.ids_used.0 = self.ids_used.0.max(stream.0);
+                match meta {
+                    Some(meta) => self.streams.entry(stream).or_default().meta = Some(meta),
+                    None => drop(self.streams.remove(&stream)),
+                }
+            }
+            Record::Value { key, value } => {
+                match value {
+                    Some(value) => self.values.insert(key, value),
+                    None => self.values.remove(&key),
+                };
+            }
+        }
+    }
+
+    fn apply_to_messages(&mut self, record: Record) {
+        if let Record::Put {
+            stream,
+            seq,
+            time,
+            body,
+        } = record
+        {
+            let disk = self
+                .streams
+                .get_mut(&stream)
+                .expect("a stream that is there");
+            assert!(seq > disk.last, "{seq} is used twice");
+            disk.last = seq;
+            disk.messages.insert(seq, Stored { seq, time, body });
+        } else if let Record::Drop {
+            stream,
+            first,
+            last,
+        } = record
+        {
+            let disk = self.streams.entry(stream).or_default();
+            disk.messages.retain(|seq, _| !(first..=last).contains(seq));
+        } else if let Record::Floor {
+            stream,
+            first,
+            last,
+        } = record
+        {
+            let disk = self.streams.entry(stream).or_default();
+            disk.messages.retain(|seq, _| *seq >= first);
+            disk.first = disk.first.max(first);
+            disk.last = disk.last.max(last);
+        }
+    }
+
+    fn apply_to_consumers(&mut self, record: Record) {
+        if let Record::Consumer {
+            stream,
+            consumer,
+            meta,
+        } = record
+        {
+            self.ids_used.1 = self.ids_used.1.max(consumer.0);
+            let disk = self.streams.entry(stream).or_default();
+            match meta {
+                Some(meta) => disk.consumers.entry(consumer).or_default().0 = meta,
+                None => drop(disk.consumers.remove(&consumer)),
+            }
+        } else if let Record::ConsumerState {
+            stream,
+            consumer,
+            state,
+        } = record
+        {
+            let disk = self.streams.entry(stream).or_default();
+            let kept = disk.consumers.entry(consumer).or_default();
+            kept.1 = Some(state);
+            kept.2.clear();
+        } else if let Record::ConsumerChange {
+            stream,
+            consumer,
+            change,
+        } = record
+        {
+            let disk = self.streams.entry(stream).or_default();
+            disk.consumers.entry(consumer).or_default().2.push(change);
+        }
+    }
+
+    pub(super) fn fetch(&self, query: &Query) -> Fetched {
+        let mut fetched = Fetched::default();
+        for seq in &query.seqs {
+            let stream = self.streams.get(&query.stream);
+            match stream.and_then(|stream| stream.messages.get(seq)) {
+                Some(stored) => fetched.messages.push(stored.clone()),
+                None => fetched.missing.push(*seq),
+            }
+        }
+        fetched
+    }
+
+    pub(super) fn recover(&self) -> Recovered {
+        Recovered {
+            streams: self
+                .streams
+                .iter()
+                .map(|(id, disk)| disk.recover(*id))
+                .collect(),
+            values: self.values.clone(),
+            damage: Vec::new(),
+            stream_ids_used: self.ids_used.0,
+            consumer_ids_used: self.ids_used.1,
+        }
+    }
+}
+
+impl OnDisk {
+    fn recover(&self, stream: StreamId) -> RecoveredStream {
+        let mut subjects: Vec<Box<str>> = Vec::new();
+        let mut heads = Vec::new();
+        for stored in self.messages.values() {
+            let name = stored.body.subject();
+            let number = subjects
+                .iter()
+                .position(|s| **s == *name)
+                .unwrap_or_else(|| {
+                    subjects.push(name.into());
+                    subjects.len() - 1
+                });
+            heads.push(Head {
+                seq: stored.seq,
+                time: stored.time,
+                subject: u32::try_from(number).unwrap(),
+                header_len: stored.body.header_len(),
+                payload_len: u32::try_from(stored.body.payload().len()).unwrap(),
+                dedupe_id: stored.body.dedupe_id().map(Into::into),
+            });
+        }
+        let consumers =
+            self.consumers
+                .iter()
+                .map(|(id, (meta, state, changes))| RecoveredConsumer {
+                    consumer: *id,
+                    meta: meta.clone(),
+                    state: state.clone(),
+                    changes: changes.clone(),
+                });
+        RecoveredStream {
+            stream,
+            meta: self.meta.clone().unwrap_or_default(),
+            first: self.first,
+            last: self.last,
+            subjects,
+            heads,
+            consumers: consumers.collect(),
+            lost: Vec::new(),
+        }
+    }
+}

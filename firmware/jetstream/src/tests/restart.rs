@@ -1,0 +1,139 @@
+use std::time::Duration;
+
+use super::world::World;
+
+#[test]
+fn ids_sequences_and_limits_survive() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"],"max_msgs_per_subject":2"#);
+    for n in 0..5 {
+        world.ask_with("s.a", &[("Nats-Msg-Id", &n.to_string())], "x");
+    }
+    // What the limits pushed out had not been written when the power went.
+    world.restart();
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(
+        info.contains(r#""messages":2"#) && info.contains(r#""first_seq":4"#),
+        "{info}"
+    );
+    let again = world.ask_with("s.a", &[("Nats-Msg-Id", "4")], "x");
+    assert_eq!(again, r#"{"stream":"S","seq":5,"duplicate": true}"#);
+    assert_eq!(world.ask("s.b", "y"), r#"{"stream":"S","seq":6}"#);
+    let got = world.ask("$JS.API.STREAM.MSG.GET.S", r#"{"last_by_subj":"s.a"}"#);
+    assert!(
+        got.contains(r#""seq":5"#) && got.contains(r#""data":"eA==""#),
+        "{got}"
+    );
+}
+
+#[test]
+fn a_purged_stream_goes_on_where_it_was() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"]"#);
+    for _ in 0..3 {
+        world.ask("s.a", "x");
+    }
+    assert!(
+        world
+            .ask("$JS.API.STREAM.PURGE.S", "")
+            .contains(r#""purged":3"#)
+    );
+    world.restart();
+    assert_eq!(world.ask("s.a", "x"), r#"{"stream":"S","seq":4}"#);
+    assert!(
+        world
+            .ask("$JS.API.STREAM.PURGE.S", r#"{"seq":50}"#)
+            .contains(r#""purged":1"#)
+    );
+    world.restart();
+    assert_eq!(world.ask("s.a", "x"), r#"{"stream":"S","seq":50}"#);
+}
+
+#[test]
+fn what_was_deleted_stays_deleted() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"],"allow_rollup_hdrs":true"#);
+    world.create("T", r#""subjects":["t"]"#);
+    world.ask("s.a", "x");
+    world.ask("s.b", "x");
+    world.ask_with("s.a", &[("Nats-Rollup", "sub")], "y");
+    assert!(
+        world
+            .ask("$JS.API.STREAM.MSG.DELETE.S", r#"{"seq":2}"#)
+            .contains("success")
+    );
+    assert!(world.ask("$JS.API.STREAM.DELETE.T", "").contains("success"));
+    world.restart();
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(
+        info.contains(r#""messages":1"#) && info.contains(r#""first_seq":3"#),
+        "{info}"
+    );
+    assert!(
+        world
+            .ask("$JS.API.STREAM.NAMES", "")
+            .contains(r#""streams":["S"]"#)
+    );
+    assert_eq!(world.ask("t", "x"), "silence");
+    world.create("T", r#""subjects":["t"]"#);
+    assert_eq!(world.ask("t", "x"), r#"{"stream":"T","seq":1}"#);
+}
+
+#[test]
+fn old_messages_and_ids_go_with_time() {
+    let mut world = World::new();
+    world.create(
+        "S",
+        r#""subjects":["s"],"max_age":60000000000,"duplicate_window":10000000000"#,
+    );
+    world.ask_with("s", &[("Nats-Msg-Id", "1")], "x");
+    world.pass(Duration::from_secs(9));
+    assert!(
+        world
+            .ask_with("s", &[("Nats-Msg-Id", "1")], "x")
+            .contains("duplicate")
+    );
+    world.pass(Duration::from_secs(2));
+    assert_eq!(
+        world.ask_with("s", &[("Nats-Msg-Id", "1")], "x"),
+        r#"{"stream":"S","seq":2}"#
+    );
+    world.pass(Duration::from_secs(50));
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(
+        info.contains(r#""messages":1"#) && info.contains(r#""first_seq":2"#),
+        "{info}"
+    );
+    world.restart();
+    world.pass(Duration::from_secs(61));
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(
+        info.contains(r#""messages":0"#) && info.contains(r#""first_seq":3"#),
+        "{info}"
+    );
+}
+
+#[test]
+fn numbers_of_streams_are_never_given_twice() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"]"#);
+    assert!(world.ask("$JS.API.STREAM.DELETE.S", "").contains("success"));
+    world.restart();
+    world.create("T", r#""subjects":["t"]"#);
+    assert_eq!(world.disk.recover().streams[0].stream.0, 2);
+}
+
+#[test]
+fn a_change_is_answered_when_it_is_kept() {
+    let mut world = World::new();
+    world.is_prompt = false;
+    let create = world.send("$JS.API.STREAM.CREATE.S", &[], br#"{"name":"S"}"#);
+    let info = world.send("$JS.API.STREAM.INFO.S", &[], b"");
+    let names = world.send("$JS.API.STREAM.NAMES", &[], b"");
+    world.drain();
+    assert_eq!((world.answer(create), world.answer(info)), (None, None));
+    assert!(world.answer(names).unwrap().contains(r#""streams":null"#));
+    world.disk_answers(1);
+    assert!(world.answer(create).unwrap().contains("did_create"));
+    assert!(world.answer(info).unwrap().contains(r#""config""#));
+}
