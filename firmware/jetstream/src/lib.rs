@@ -3,10 +3,39 @@
 //! A stream is a deterministic machine fed by a log of entries. Messages come in and go out as
 //! values; this crate knows no sessions, no sockets and no files.
 
+mod account;
+mod api;
+mod attach;
+mod attached;
+mod body_cache;
 mod consumer;
 pub mod errors;
+mod facts;
+mod fetches;
+mod host;
 mod io;
+mod jetstream;
+mod journal;
+pub mod limits;
+mod pending;
+mod publish;
 mod replicator;
+mod revive;
+mod solo;
+mod stream;
+mod view;
 
+#[cfg(test)]
+mod tests;
+
+pub use account::{ApiCounts, Usage};
+pub use facts::{AccountLimits, Facts};
 pub use io::{Input, Level, Output, Reach, SubId, Tenant};
+pub use jetstream::JetStream;
 pub use replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step, Volatile};
+pub use solo::Solo;
+pub use stream::config::{
+    Compression, ConsumerLimits, Discard, ExternalStream, PersistMode, Placement, Republish,
+    Retention, SourceConsumer, Storage, StreamConfig, StreamSource, SubjectTransform,
+};
+pub use view::{AccountView, StreamView, View};

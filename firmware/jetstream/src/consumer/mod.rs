@@ -38,8 +38,8 @@ mod window;
 mod tests;
 
 pub(crate) use config::{
-    AckPolicy, Action, ConsumerConfig, ConsumerLimits, CreateRequest, DeliverPolicy, Retention,
-    ServerLimits, StreamFacts, admit_change, admit_new, same,
+    AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
+    admit_change, admit_new, same,
 };
 pub(crate) use duration::go_duration;
 pub(crate) use info::ConsumerInfo;

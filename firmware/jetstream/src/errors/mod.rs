@@ -51,8 +51,8 @@ mod tests {
 
     #[test]
     fn every_number_is_its_own() {
-        let numbers: BTreeSet<u16> = table::ALL.iter().map(|(_, e)| e.err_code).collect();
-        assert_eq!(numbers.len(), table::ALL.len());
+        let numbers: BTreeSet<u16> = ALL.iter().map(|(_, e)| e.err_code).collect();
+        assert_eq!(numbers.len(), ALL.len());
         assert_eq!(STREAM_NOT_FOUND.err_code, 10059);
     }
 

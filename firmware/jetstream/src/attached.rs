@@ -1,0 +1,196 @@
+//! What streams tell their consumers, and what becomes of the consumers' wishes.
+
+use frond_ledger::{ConsumerId, Fetched, Need, Record, Seq, StreamId};
+use frond_wire::{Message, MessageBuf};
+
+use crate::consumer::{ConsumerInput, ConsumerOutput, Saving};
+use crate::fetches::Purpose;
+use crate::io::{Output, Reach, Tenant};
+use crate::jetstream::{Alarm, JetStream};
+use crate::limits::FETCH_MESSAGES_MAX;
+use crate::pending::Pending;
+use crate::stream::removed::Removed;
+use crate::stream::view::StreamView;
+
+impl JetStream {
+    /// Gives one consumer an input and does what it wants.
+    pub(crate) fn tell_consumer(
+        &mut self,
+        stream: StreamId,
+        consumer: ConsumerId,
+        input: ConsumerInput<'_>,
+        reach: &dyn Reach,
+    ) {
+        let Some(host) = self.hosts.get_mut(&stream) else {
+            return;
+        };
+        let Some(attached) = host.consumers.get_mut(&consumer) else {
+            return;
+        };
+        let tenant = host.stream.tenant;
+        let view = StreamView {
+            stream: &host.stream,
+            cache: &self.cache,
+        };
+        let listens = |subject: &str| reach.has_interest(tenant, subject);
+        attached.machine.handle(self.now, input, &view, &listens);
+        self.serve_consumer(stream, consumer, reach);
+    }
+
+    /// Gives every consumer of a stream an input.
+    pub(crate) fn tell_consumers<'a>(
+        &mut self,
+        stream: StreamId,
+        input: impl Fn() -> ConsumerInput<'a>,
+        reach: &dyn Reach,
+    ) {
+        let Some(host) = self.hosts.get(&stream) else {
+            return;
+        };
+        let consumers: Vec<ConsumerId> = host.consumers.keys().copied().collect();
+        for consumer in consumers {
+            self.tell_consumer(stream, consumer, input(), reach);
+        }
+    }
+
+    /// Does what a consumer wants, in order, until it wants nothing more.
+    pub(crate) fn serve_consumer(
+        &mut self,
+        stream: StreamId,
+        consumer: ConsumerId,
+        reach: &dyn Reach,
+    ) {
+        while let Some((tenant, output)) = self.wish(stream, consumer) {
+            match output {
+                ConsumerOutput::Deliver { to, message } => self.deliver(tenant, &to, &message),
+                ConsumerOutput::Publish(message) => self.publish(tenant, message),
+                ConsumerOutput::Fetch(seqs) => self.fetch_for(stream, consumer, &seqs),
+                ConsumerOutput::Save { number, need, what } => {
+                    self.save(stream, consumer, number, need, what);
+                }
+                ConsumerOutput::Done { first, last } => self.done(stream, first, last, reach),
+                ConsumerOutput::Expired => {
+                    self.drop_consumer(stream, consumer, reach);
+                    return;
+                }
+            }
+        }
+        self.watch_consumer(stream, consumer);
+    }
+
+    /// Messages read back for a consumer.
+    pub(crate) fn fetched_for(
+        &mut self,
+        stream: StreamId,
+        consumer: ConsumerId,
+        fetched: &Fetched,
+        reach: &dyn Reach,
+    ) {
+        let input = ConsumerInput::Fetched {
+            messages: &fetched.messages,
+            missing: &fetched.missing,
+        };
+        self.tell_consumer(stream, consumer, input, reach);
+    }
+
+    /// Who listens changed.
+    pub(crate) fn interest(&mut self, tenant: Tenant, subject: &str, reach: &dyn Reach) {
+        let hosts = self
+            .hosts
+            .values()
+            .filter(|host| host.stream.tenant == tenant);
+        let streams: Vec<StreamId> = hosts
+            .filter(|host| !host.consumers.is_empty())
+            .map(crate::host::Host::id)
+            .collect();
+        for stream in streams {
+            self.tell_consumers(stream, || ConsumerInput::Interest(subject), reach);
+        }
+    }
+
+    fn wish(&mut self, stream: StreamId, consumer: ConsumerId) -> Option<(Tenant, ConsumerOutput)> {
+        let host = self.hosts.get_mut(&stream)?;
+        let output = host.consumers.get_mut(&consumer)?.machine.poll()?;
+        Some((host.stream.tenant, output))
+    }
+
+    fn watch_consumer(&mut self, stream: StreamId, consumer: ConsumerId) {
+        let alarm = Alarm::Consumer(stream, consumer);
+        let host = self.hosts.get(&stream);
+        let attached = host.and_then(|host| host.consumers.get(&consumer));
+        match attached.and_then(|attached| attached.machine.deadline()) {
+            Some(at) => self.timers.set(alarm, at),
+            None => {
+                self.timers.cancel(&alarm);
+            }
+        }
+    }
+
+    /// Receivers are found by `to` and see the message's own subject.
+    fn deliver(&mut self, tenant: Tenant, to: &str, message: &MessageBuf) {
+        let routed = Message {
+            subject: to,
+            ..message.message()
+        };
+        self.out.push_back(Output::Publish {
+            tenant,
+            message: MessageBuf::copy_of(&routed),
+            shown: Some(message.subject().into()),
+        });
+    }
+
+    fn fetch_for(&mut self, stream: StreamId, consumer: ConsumerId, seqs: &[Seq]) {
+        for chunk in seqs.chunks(FETCH_MESSAGES_MAX) {
+            self.fetch(stream, chunk.to_vec(), Purpose::Consumer(stream, consumer));
+        }
+    }
+
+    fn save(
+        &mut self,
+        stream: StreamId,
+        consumer: ConsumerId,
+        number: u64,
+        need: Need,
+        what: Saving,
+    ) {
+        let record = match what {
+            Saving::State(state) => Record::ConsumerState {
+                stream,
+                consumer,
+                state,
+            },
+            Saving::Change(change) => Record::ConsumerChange {
+                stream,
+                consumer,
+                change,
+            },
+        };
+        match need {
+            Need::Soon => self.journal.soon(self.now.mono, record),
+            Need::Sync => {
+                let Some(group) = self.hosts.get(&stream).map(|host| host.stream.group()) else {
+                    return;
+                };
+                let pending = Pending::Saved {
+                    stream,
+                    consumer,
+                    number,
+                };
+                // A node that does not decide has no consumers that save.
+                let _ = self.journal.propose(self.now, group, vec![record], pending);
+            }
+        }
+    }
+
+    fn done(&mut self, stream: StreamId, first: Seq, last: Seq, reach: &dyn Reach) {
+        let Some(host) = self.hosts.get_mut(&stream) else {
+            return;
+        };
+        if !host.stream.is_kept_by_interest() {
+            return;
+        }
+        let mut removed = Removed::default();
+        host.drop_done(first, last, &mut removed);
+        self.left(stream, &removed, reach);
+    }
+}

@@ -1,0 +1,81 @@
+use serde::Serialize;
+
+use crate::limits::BODY_CACHE_BYTES;
+
+/// What the streams must know of the server they live in.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The server's name.
+    pub server_name: Box<str>,
+    /// The JetStream domain, when one is configured.
+    pub domain: Option<Box<str>>,
+    /// The version told to clients (`_nats.ver`).
+    pub version: Box<str>,
+    /// Bytes memory streams may hold together; `None`: no limit.
+    pub memory_bytes_max: Option<u64>,
+    /// Bytes file streams may hold together; `None`: no limit.
+    pub storage_bytes_max: Option<u64>,
+    /// Bodies of file streams kept in memory, in bytes.
+    pub body_cache_bytes: usize,
+    /// Whether unknown fields of a request are an error.
+    pub strict: bool,
+    /// Longest duplicate window in nanoseconds; `None`: no limit.
+    pub duplicate_window_ns_max: Option<i64>,
+    /// Most unacknowledged messages of a consumer; 0: no limit.
+    pub max_ack_pending: i64,
+    /// Largest batch a pull may ask for; 0: no limit.
+    pub max_request_batch: i64,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self {
+            server_name: "frond".into(),
+            domain: None,
+            version: "2.15.1".into(),
+            memory_bytes_max: None,
+            storage_bytes_max: None,
+            body_cache_bytes: BODY_CACHE_BYTES,
+            strict: true,
+            duplicate_window_ns_max: None,
+            max_ack_pending: 0,
+            max_request_batch: 0,
+        }
+    }
+}
+
+/// What an account may use; -1: no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AccountLimits {
+    /// Bytes in memory.
+    pub max_memory: i64,
+    /// Bytes on the disk.
+    pub max_storage: i64,
+    /// Streams.
+    pub max_streams: i64,
+    /// Consumers of one stream.
+    pub max_consumers: i64,
+    /// Unacknowledged messages of one consumer.
+    pub max_ack_pending: i64,
+    /// Bytes of one stream in memory.
+    pub memory_max_stream_bytes: i64,
+    /// Bytes of one stream on the disk.
+    pub storage_max_stream_bytes: i64,
+    /// Whether every stream must set `max_bytes`.
+    pub max_bytes_required: bool,
+}
+
+impl Default for AccountLimits {
+    fn default() -> Self {
+        Self {
+            max_memory: -1,
+            max_storage: -1,
+            max_streams: -1,
+            max_consumers: -1,
+            max_ack_pending: -1,
+            memory_max_stream_bytes: -1,
+            storage_max_stream_bytes: -1,
+            max_bytes_required: false,
+        }
+    }
+}

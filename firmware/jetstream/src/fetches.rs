@@ -1,0 +1,43 @@
+use std::collections::BTreeMap;
+
+use frond_ledger::{ConsumerId, Query, Seq, StreamId, Ticket};
+
+use crate::api::Call;
+use crate::api::direct::Reading;
+use crate::io::Output;
+
+/// What messages are read back for.
+#[derive(Debug)]
+pub(crate) enum Purpose {
+    /// A consumer delivers them.
+    Consumer(StreamId, ConsumerId),
+    /// `STREAM.MSG.GET` answers with it; without headers when the flag is set.
+    MessageGet(Call, bool),
+    /// `DIRECT.GET` answers with them.
+    Direct(Box<Reading>),
+}
+
+/// Queries the disk has not answered.
+#[derive(Debug, Default)]
+pub(crate) struct Fetches {
+    last: u64,
+    waiting: BTreeMap<Ticket, Purpose>,
+}
+
+impl Fetches {
+    /// A query for a purpose.
+    pub(crate) fn ask(&mut self, stream: StreamId, seqs: Vec<Seq>, purpose: Purpose) -> Output {
+        self.last += 1;
+        let ticket = Ticket(self.last);
+        self.waiting.insert(ticket, purpose);
+        Output::Fetch {
+            ticket,
+            query: Query { stream, seqs },
+        }
+    }
+
+    /// What a query was for.
+    pub(crate) fn take(&mut self, ticket: Ticket) -> Option<Purpose> {
+        self.waiting.remove(&ticket)
+    }
+}

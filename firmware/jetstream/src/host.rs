@@ -1,0 +1,141 @@
+use std::collections::BTreeMap;
+
+use frond_ledger::{ConsumerId, StreamId};
+
+use crate::consumer::{self, Consumer, ConsumerLimits, StreamFacts};
+use crate::io::SubId;
+use crate::stream::Stream;
+use crate::stream::config::Retention;
+use crate::stream::removed::Removed;
+
+/// Whether a stream is there for everybody to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// The disk has not confirmed it yet.
+    Coming,
+    /// It is there.
+    Here,
+}
+
+/// A stream with everything that hangs on it.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) stream: Stream,
+    pub(crate) presence: Presence,
+    pub(crate) consumers: BTreeMap<ConsumerId, Attached>,
+    pub(crate) by_name: BTreeMap<Box<str>, ConsumerId>,
+    /// What it listens on.
+    pub(crate) subs: BTreeMap<Box<str>, SubId>,
+    /// Bytes it counts for in its account's total.
+    pub(crate) counted_bytes: u64,
+}
+
+/// A consumer and what it listens on.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    pub(crate) machine: Consumer,
+    pub(crate) subs: Vec<SubId>,
+}
+
+impl Host {
+    /// A stream nobody consumes yet.
+    pub(crate) fn new(stream: Stream, presence: Presence) -> Self {
+        Self {
+            stream,
+            presence,
+            consumers: BTreeMap::new(),
+            by_name: BTreeMap::new(),
+            subs: BTreeMap::new(),
+            counted_bytes: 0,
+        }
+    }
+
+    /// Its number.
+    pub(crate) const fn id(&self) -> StreamId {
+        self.stream.id
+    }
+
+    /// Whether everybody sees it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.presence == Presence::Here
+    }
+
+    /// The consumer with this name.
+    pub(crate) fn consumer(&self, name: &str) -> Option<(ConsumerId, &Attached)> {
+        let id = *self.by_name.get(name)?;
+        Some((id, self.consumers.get(&id)?))
+    }
+
+    /// Whether any consumer wants a message under `subject`.
+    pub(crate) fn is_wanted(&self, subject: &str) -> bool {
+        let mut consumers = self.consumers.values();
+        consumers.any(|attached| attached.machine.wants(subject))
+    }
+
+    /// Takes out messages `first..=last` that no consumer needs any more.
+    pub(crate) fn drop_done(&mut self, first: u64, last: u64, removed: &mut Removed) {
+        let found: Vec<u64> = self
+            .stream
+            .contents
+            .from(first)
+            .take_while(|(seq, _)| *seq <= last)
+            .map(|(seq, _)| seq)
+            .collect();
+        for seq in found {
+            if !self.is_needed(seq) {
+                self.stream.remove(seq, removed);
+            }
+        }
+    }
+
+    /// Takes out what the consumers had finished before a restart. A work queue keeps what no
+    /// consumer is there for.
+    pub(crate) fn drop_finished(&mut self, removed: &mut Removed) {
+        let found: Vec<u64> = self.stream.contents.from(0).map(|(seq, _)| seq).collect();
+        for seq in found {
+            let Some(subject) = self.stream.contents.subject_of(seq) else {
+                continue;
+            };
+            let is_owned = self.stream.config.retention == Retention::Interest
+                || self.is_wanted(&subject.name);
+            if is_owned && !self.is_needed(seq) {
+                self.stream.remove(seq, removed);
+            }
+        }
+    }
+
+    /// What consumers must know of the stream's description.
+    pub(crate) fn facts(&self, domain: Option<&str>) -> StreamFacts {
+        let config = &self.stream.config;
+        StreamFacts {
+            name: config.name.as_str().into(),
+            domain: domain.map(Into::into),
+            subjects: config.subjects.iter().map(|s| s.as_str().into()).collect(),
+            retention: match config.retention {
+                Retention::Limits => consumer::Retention::Limits,
+                Retention::Interest => consumer::Retention::Interest,
+                Retention::Workqueue => consumer::Retention::WorkQueue,
+            },
+            replicas: config.num_replicas,
+            max_msgs_per_subject: config.max_msgs_per_subject,
+            max_msg_size: config.max_msg_size,
+            max_consumers: config.max_consumers,
+            limits: ConsumerLimits {
+                inactive_threshold: config.consumer_limits.inactive_threshold,
+                max_ack_pending: config.consumer_limits.max_ack_pending,
+            },
+            in_memory: self.stream.is_memory(),
+        }
+    }
+
+    fn is_needed(&self, seq: u64) -> bool {
+        if self.stream.config.retention == Retention::Limits {
+            return true;
+        }
+        let Some(subject) = self.stream.contents.subject_of(seq) else {
+            return false;
+        };
+        let mut consumers = self.consumers.values();
+        consumers.any(|attached| attached.machine.needs(seq, &subject.name))
+    }
+}

@@ -1,0 +1,352 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use frond_clock::{Instant, Now, Rng, Timers};
+use frond_ledger::{
+    ConsumerId, DiskFault, Fetched, Receipt, Recovered, RecoveredStream, Seq, StreamId, Ticket,
+};
+use frond_wire::MessageBuf;
+
+use crate::account::{Account, Usage};
+use crate::api::{Call, Locks};
+use crate::body_cache::BodyCache;
+use crate::consumer::ConsumerInput;
+use crate::facts::{AccountLimits, Facts};
+use crate::fetches::Fetches;
+use crate::host::Host;
+use crate::io::{Input, Level, Output, Reach, SubId, Tenant};
+use crate::journal::Journal;
+use crate::pending::Pending;
+use crate::replicator::Replicator;
+use crate::stream::recover::StreamMeta;
+
+/// All streams of a node: their messages, their consumers, and the API that steers them.
+///
+/// [`JetStream::handle`] takes one input, [`JetStream::poll`] gives its wishes in order until
+/// there are none, [`JetStream::deadline`] tells when to wake it with [`Input::Time`].
+/// Publishes handled between two polls share one batch.
+#[derive(Debug)]
+pub struct JetStream {
+    pub(crate) facts: Facts,
+    pub(crate) now: Now,
+    pub(crate) rng: Rng,
+    pub(crate) out: VecDeque<Output>,
+    pub(crate) journal: Journal,
+    pub(crate) accounts: BTreeMap<Tenant, Account>,
+    pub(crate) hosts: BTreeMap<StreamId, Host>,
+    pub(crate) routes: BTreeMap<SubId, Route>,
+    pub(crate) cache: BodyCache,
+    pub(crate) fetches: Fetches,
+    pub(crate) locks: Locks,
+    pub(crate) timers: Timers<Alarm>,
+    pub(crate) ids: Ids,
+    pub(crate) usage: Usage,
+    /// Streams whose account is not here yet.
+    pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
+    /// Streams with messages their consumers have not heard of.
+    pub(crate) fresh: BTreeSet<StreamId>,
+    last_sub: u64,
+}
+
+/// Who a subscription of ours is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// A stream takes the message in.
+    Publish(StreamId),
+    /// Somebody asks the API; with the domain's prefix.
+    Api,
+    DomainApi,
+    /// Somebody acknowledges.
+    Ack(StreamId, ConsumerId),
+    /// Somebody answers flow control.
+    FlowControl(StreamId, ConsumerId),
+}
+
+/// What wakes us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Alarm {
+    /// Something of a stream expires.
+    Stream(StreamId),
+    /// A consumer wants to be woken.
+    Consumer(StreamId, ConsumerId),
+}
+
+/// Numbers given so far. The disk remembers the highest: none is given again, also not after a
+/// restart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ids {
+    pub(crate) stream: u32,
+    pub(crate) consumer: u32,
+}
+
+impl JetStream {
+    /// The streams as the disk has them. Nobody sees them until their account is enabled.
+    #[must_use]
+    pub fn new(
+        facts: Facts,
+        seed: u64,
+        replicator: Box<dyn Replicator>,
+        recovered: Recovered,
+    ) -> Self {
+        let mut streams = Self {
+            now: Now::default(),
+            rng: Rng::seeded(seed),
+            out: VecDeque::new(),
+            journal: Journal::new(replicator),
+            accounts: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            routes: BTreeMap::new(),
+            cache: BodyCache::new(facts.body_cache_bytes),
+            fetches: Fetches::default(),
+            locks: Locks::default(),
+            timers: Timers::new(),
+            ids: Ids::default(),
+            usage: Usage::default(),
+            dormant: Vec::new(),
+            fresh: BTreeSet::new(),
+            last_sub: 0,
+            facts,
+        };
+        streams.recall(recovered);
+        streams
+    }
+
+    /// Lets an account use streams, or changes what it may use. Its streams that the disk had
+    /// come back.
+    pub fn enable(
+        &mut self,
+        now: Now,
+        tenant: Tenant,
+        account: &str,
+        limits: AccountLimits,
+        reach: &dyn Reach,
+    ) {
+        self.now = now;
+        if let Some(known) = self.accounts.get_mut(&tenant) {
+            known.limits = limits;
+            return;
+        }
+        self.accounts.insert(tenant, Account::new(account, limits));
+        self.listen_for_api(tenant);
+        self.revive(tenant, account);
+        self.settle(reach);
+    }
+
+    /// Takes one input.
+    pub fn handle(&mut self, now: Now, input: Input<'_>, reach: &dyn Reach) {
+        self.now = now;
+        match input {
+            Input::Message {
+                tenant,
+                sub,
+                message,
+            } => self.message(tenant, sub, message, reach),
+            Input::Committed(receipt) => self.committed(receipt, reach),
+            Input::Refused { ticket, fault } => self.refused(ticket, &fault, reach),
+            Input::Fetched { ticket, fetched } => self.fetched(ticket, fetched, reach),
+            Input::Interest { tenant, subject } => self.interest(tenant, subject, reach),
+            Input::Link { .. } => {}
+            Input::DiskFree(bytes) => self.disk_free(bytes),
+            Input::Time => self.time(reach),
+        }
+        self.settle(reach);
+    }
+
+    /// The next wish.
+    pub fn poll(&mut self) -> Option<Output> {
+        if self.out.is_empty() {
+            self.journal.proposed(&mut self.out);
+        }
+        self.out.pop_front()
+    }
+
+    /// When to wake it if nothing else happens.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        let agreed = self.journal.has_agreed().then_some(self.now.mono);
+        let soon = self.journal.deadline(self.now.mono);
+        [agreed, soon, self.timers.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Listens on a filter.
+    pub(crate) fn subscribe(&mut self, tenant: Tenant, subject: &str, route: Route) -> SubId {
+        self.last_sub += 1;
+        let sub = SubId(self.last_sub);
+        self.routes.insert(sub, route);
+        self.out.push_back(Output::Subscribe {
+            tenant,
+            subject: subject.into(),
+            sub,
+        });
+        sub
+    }
+
+    /// Stops listening.
+    pub(crate) fn unsubscribe(&mut self, tenant: Tenant, sub: SubId) {
+        if self.routes.remove(&sub).is_some() {
+            self.out.push_back(Output::Unsubscribe { tenant, sub });
+        }
+    }
+
+    /// Publishes a message.
+    pub(crate) fn publish(&mut self, tenant: Tenant, message: MessageBuf) {
+        self.out.push_back(Output::Publish {
+            tenant,
+            message,
+            shown: None,
+        });
+    }
+
+    /// Tells the operator.
+    pub(crate) fn log(&mut self, level: Level, text: String) {
+        self.out.push_back(Output::Log { level, text });
+    }
+
+    fn recall(&mut self, recovered: Recovered) {
+        for damage in &recovered.damage {
+            self.log(Level::Warn, damage.text.clone());
+        }
+        self.ids = Ids {
+            stream: recovered.stream_ids_used,
+            consumer: recovered.consumer_ids_used,
+        };
+        for found in recovered.streams {
+            match crate::stream::recover::decode(&found.meta) {
+                Ok(meta) => self.dormant.push((meta, found)),
+                Err(words) => {
+                    let text = format!("stream {} left out: {words}", found.stream.0);
+                    self.log(Level::Error, text);
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, tenant: Tenant, sub: SubId, message: MessageBuf, reach: &dyn Reach) {
+        let Some(route) = self.routes.get(&sub).copied() else {
+            return;
+        };
+        match route {
+            Route::Publish(stream) => self.take_in(stream, &message, reach),
+            Route::Api => self.ask(Call::new(tenant, message), reach),
+            Route::DomainApi => self.ask_domain(tenant, message, reach),
+            Route::Ack(stream, consumer) => {
+                self.tell_consumer(stream, consumer, ConsumerInput::Ack(&message), reach);
+            }
+            Route::FlowControl(stream, consumer) => {
+                self.tell_consumer(
+                    stream,
+                    consumer,
+                    ConsumerInput::FlowControl(&message),
+                    reach,
+                );
+            }
+        }
+    }
+
+    fn committed(&mut self, receipt: Receipt, reach: &dyn Reach) {
+        self.journal.persisted(receipt);
+        self.settle_agreed(reach);
+    }
+
+    fn settle_agreed(&mut self, reach: &dyn Reach) {
+        while let Some(committed) = self.journal.agreed(&mut self.out) {
+            for pending in self.journal.take(committed.ticket()) {
+                match pending {
+                    Pending::Publish { stream, seq } => {
+                        self.applied(&committed, stream, seq, reach)
+                    }
+                    Pending::Saved {
+                        stream,
+                        consumer,
+                        number,
+                    } => {
+                        self.tell_consumer(stream, consumer, ConsumerInput::Saved(number), reach);
+                    }
+                    Pending::Change(change) => self.changed(*change, reach),
+                }
+            }
+        }
+    }
+
+    /// A batch was not kept: whoever waits for it hears an error, never an ack.
+    fn refused(&mut self, ticket: Ticket, fault: &DiskFault, reach: &dyn Reach) {
+        for pending in self.journal.take(ticket) {
+            match pending {
+                Pending::Publish { stream, seq } => self.publish_failed(stream, seq, fault),
+                Pending::Saved { .. } => {}
+                Pending::Change(change) => self.change_failed(*change, fault, reach),
+            }
+        }
+    }
+
+    fn fetched(&mut self, ticket: Ticket, fetched: Fetched, reach: &dyn Reach) {
+        if let Some(purpose) = self.fetches.take(ticket) {
+            self.use_fetched(purpose, fetched, reach);
+        }
+    }
+
+    fn time(&mut self, reach: &dyn Reach) {
+        if self
+            .journal
+            .deadline(self.now.mono)
+            .is_some_and(|at| at <= self.now.mono)
+        {
+            self.journal.flush(&mut self.out);
+        }
+        if self.journal.has_agreed() {
+            self.settle_agreed(reach);
+        }
+        // What is due now, each once: a consumer that wants more gets it after the others.
+        let mut due = Vec::new();
+        while let Some(alarm) = self.timers.pop_due(self.now.mono) {
+            due.push(alarm);
+        }
+        for alarm in due {
+            match alarm {
+                Alarm::Stream(stream) => self.expire(stream, reach),
+                Alarm::Consumer(stream, consumer) => {
+                    self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
+                }
+            }
+        }
+    }
+
+    /// Tells consumers of what came in while one input was handled.
+    fn settle(&mut self, reach: &dyn Reach) {
+        while let Some(stream) = self.fresh.pop_first() {
+            self.tell_consumers(stream, || ConsumerInput::Appended, reach);
+            self.watch(stream);
+        }
+    }
+
+    /// Sets the alarm for what expires next in a stream.
+    pub(crate) fn watch(&mut self, stream: StreamId) {
+        let Some(host) = self.hosts.get(&stream) else {
+            return;
+        };
+        match host.stream.expires_at() {
+            Some(at) => {
+                let at = self.now.mono + at.since(self.now.wall);
+                self.timers.set(Alarm::Stream(stream), at);
+            }
+            None => {
+                self.timers.cancel(&Alarm::Stream(stream));
+            }
+        }
+    }
+
+    /// Reads messages back for a purpose.
+    pub(crate) fn fetch(
+        &mut self,
+        stream: StreamId,
+        seqs: Vec<Seq>,
+        purpose: crate::fetches::Purpose,
+    ) {
+        // What is fetched may be held back here still.
+        self.journal.flush(&mut self.out);
+        let output = self.fetches.ask(stream, seqs, purpose);
+        self.out.push_back(output);
+    }
+}

@@ -1,0 +1,128 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use frond_clock::{Instant, Now};
+use frond_ledger::{Batch, Need, Receipt, Record, Ticket};
+
+use crate::io::Output;
+use crate::limits::{SOON_MS, SOON_RECORDS_MAX};
+use crate::pending::Pending;
+use crate::replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step};
+
+/// Tickets of batches that nobody waits for, apart from those a replicator gives.
+const SOON_TICKETS: u64 = 1 << 63;
+
+/// What is on its way to the disk, and what will happen when it is there.
+///
+/// **Invariant**: records reach the disk in the order they were given here, whether somebody
+/// waits for them or not.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    replicator: Box<dyn Replicator>,
+    waiting: BTreeMap<Ticket, Vec<Pending>>,
+    soon: Vec<Record>,
+    soon_until: Option<Instant>,
+    soon_batches: u64,
+    agreed: VecDeque<Committed>,
+}
+
+impl Journal {
+    /// Nothing on its way.
+    pub(crate) fn new(replicator: Box<dyn Replicator>) -> Self {
+        Self {
+            replicator,
+            waiting: BTreeMap::new(),
+            soon: Vec::new(),
+            soon_until: None,
+            soon_batches: 0,
+            agreed: VecDeque::new(),
+        }
+    }
+
+    /// Proposes records; `pending` happens when they are agreed and kept.
+    ///
+    /// # Errors
+    /// When this node does not decide.
+    pub(crate) fn propose(
+        &mut self,
+        now: Now,
+        group: GroupId,
+        records: Vec<Record>,
+        pending: Pending,
+    ) -> Result<(), NotLeader> {
+        let records = if self.soon.is_empty() {
+            records
+        } else {
+            self.soon.iter().cloned().chain(records).collect()
+        };
+        let ticket = self.replicator.propose(now, group, Entry { records })?;
+        self.soon.clear();
+        self.soon_until = None;
+        self.waiting.entry(ticket).or_default().push(pending);
+        Ok(())
+    }
+
+    /// Keeps a record that nobody waits for.
+    pub(crate) fn soon(&mut self, now: Instant, record: Record) {
+        self.soon.push(record);
+        if self.soon_until.is_none() {
+            self.soon_until = Some(now + Duration::from_millis(SOON_MS));
+        }
+    }
+
+    /// When records that nobody waits for have waited long enough.
+    pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
+        if self.soon.len() >= SOON_RECORDS_MAX {
+            return Some(now);
+        }
+        self.soon_until
+    }
+
+    /// A batch is on the medium.
+    pub(crate) fn persisted(&mut self, receipt: Receipt) {
+        if receipt.ticket().0 & SOON_TICKETS == 0 {
+            self.replicator.persisted(receipt);
+        }
+    }
+
+    /// What waited for an entry.
+    pub(crate) fn take(&mut self, ticket: Ticket) -> Vec<Pending> {
+        self.waiting.remove(&ticket).unwrap_or_default()
+    }
+
+    /// The next entry that is agreed and kept; batches met on the way go to `out`.
+    pub(crate) fn agreed(&mut self, out: &mut VecDeque<Output>) -> Option<Committed> {
+        self.proposed(out);
+        self.agreed.pop_front()
+    }
+
+    /// Whether an entry is agreed that nobody has looked at.
+    pub(crate) fn has_agreed(&self) -> bool {
+        !self.agreed.is_empty()
+    }
+
+    /// Moves what was proposed to `out`.
+    pub(crate) fn proposed(&mut self, out: &mut VecDeque<Output>) {
+        while let Some(step) = self.replicator.poll() {
+            match step {
+                Step::Append(batch) => out.push_back(Output::Append(batch)),
+                Step::Committed(committed) => self.agreed.push_back(committed),
+            }
+        }
+    }
+
+    /// Moves everything to `out`, also what nobody waits for.
+    pub(crate) fn flush(&mut self, out: &mut VecDeque<Output>) {
+        self.proposed(out);
+        if self.soon.is_empty() {
+            return;
+        }
+        self.soon_batches += 1;
+        self.soon_until = None;
+        out.push_back(Output::Append(Batch {
+            ticket: Ticket(SOON_TICKETS | self.soon_batches),
+            need: Need::Soon,
+            records: std::mem::take(&mut self.soon),
+        }));
+    }
+}

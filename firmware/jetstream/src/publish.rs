@@ -1,0 +1,349 @@
+//! The way of one publish: admitted, proposed, kept, applied, acknowledged.
+
+use std::fmt::Write as _;
+
+use frond_clock::Timestamp;
+use frond_ledger::{Body, DiskFault, Seq, StreamId};
+use frond_wire::{Message, MessageBuf, go_json, headers};
+
+use crate::errors::{self, ApiError};
+use crate::io::{Level, Reach, Tenant};
+use crate::jetstream::JetStream;
+use crate::pending::Pending;
+use crate::replicator::Committed;
+use crate::stream::Health;
+use crate::stream::admit::{Admission, Room};
+use crate::stream::apply::Kept;
+use crate::stream::config::{Storage, limit};
+use crate::stream::removed::Removed;
+
+impl JetStream {
+    /// A message arrived on one of a stream's subjects.
+    pub(crate) fn take_in(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+        let now = self.now;
+        let renamed = self.renamed(id, message.subject());
+        let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
+        let Some(room) = self.room(id, subject) else {
+            return;
+        };
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let stream = &mut host.stream;
+        let (tenant, group, volatile) = (stream.tenant, stream.group(), stream.volatile());
+        match stream.admit(now.wall, message, subject, room) {
+            Admission::Waits => {}
+            Admission::Refused(error) => {
+                if let Some(reply) = message.reply().filter(|_| !stream.config.no_ack) {
+                    let nack = refusal(&stream.config.name, &error);
+                    self.send_json(tenant, reply, nack);
+                }
+            }
+            Admission::Duplicate(seq) => {
+                let name = stream.config.name.clone();
+                let kept = stream.kept(seq);
+                if let (Some(kept), Some(reply)) = (kept, message.reply()) {
+                    let ack = self.pub_ack(&kept, &name, true);
+                    self.send_json(tenant, reply, ack);
+                }
+            }
+            Admission::Taken(seq, records) => {
+                if let Some(volatile) = volatile {
+                    let committed = Committed::volatile(frond_ledger::Ticket(0), volatile);
+                    if !stream.is_memory() {
+                        for record in records {
+                            self.journal.soon(now.mono, record);
+                        }
+                    }
+                    self.applied(&committed, id, seq, reach);
+                    return;
+                }
+                let pending = Pending::Publish { stream: id, seq };
+                if self.journal.propose(now, group, records, pending).is_err() {
+                    self.publish_failed(id, seq, &DiskFault::Failed("not leader".to_owned()));
+                }
+            }
+        }
+    }
+
+    /// A publish is agreed and kept: it shows from here on.
+    pub(crate) fn applied(
+        &mut self,
+        committed: &Committed,
+        id: StreamId,
+        seq: Seq,
+        reach: &dyn Reach,
+    ) {
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let Some(applied) = host.stream.apply(committed, seq) else {
+            return;
+        };
+        let tenant = host.stream.tenant;
+        let name = host.stream.config.name.clone();
+        let is_file = !host.stream.is_memory();
+        for asker in &applied.askers {
+            let ack = self.pub_ack(&applied.kept, &name, asker.is_duplicate);
+            self.send_json(tenant, &asker.reply, ack);
+        }
+        if let Some(body) = applied.body {
+            self.republish(id, &applied.kept, applied.time, applied.before, &body);
+            if is_file {
+                self.cache.insert(id, seq, body);
+            }
+            self.fresh.insert(id);
+        }
+        self.left(id, &applied.removed, reach);
+    }
+
+    /// Messages left a stream: keep that, tell the consumers, count anew.
+    pub(crate) fn left(&mut self, id: StreamId, removed: &Removed, reach: &dyn Reach) {
+        let Some(host) = self.hosts.get(&id) else {
+            return;
+        };
+        if !host.stream.is_memory() {
+            let records: Vec<_> = removed.records(id).collect();
+            for record in records {
+                self.journal.soon(self.now.mono, record);
+            }
+        }
+        self.left_already(id, removed, reach);
+    }
+
+    /// The same when the disk knows it already.
+    pub(crate) fn left_already(&mut self, id: StreamId, removed: &Removed, reach: &dyn Reach) {
+        for range in removed.ranges() {
+            self.cache.remove(id, range.first, range.last);
+        }
+        self.count_bytes(id);
+        for range in removed.ranges() {
+            self.tell_consumers(
+                id,
+                || crate::consumer::ConsumerInput::Removed {
+                    first: range.first,
+                    last: range.last,
+                    subject: range.subject.as_deref(),
+                },
+                reach,
+            );
+        }
+    }
+
+    /// What is too old leaves.
+    pub(crate) fn expire(&mut self, id: StreamId, reach: &dyn Reach) {
+        let now = self.now.wall;
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let mut removed = Removed::default();
+        host.stream.expire(now, &mut removed);
+        self.left(id, &removed, reach);
+        self.watch(id);
+    }
+
+    /// The disk did not keep a publish.
+    pub(crate) fn publish_failed(&mut self, id: StreamId, seq: Seq, fault: &DiskFault) {
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let stream = &mut host.stream;
+        let (tenant, name) = (stream.tenant, stream.config.name.clone());
+        let askers = stream.give_up(seq);
+        let was_sound = stream.health == Health::Sound;
+        let (health, error) = failure(fault);
+        if !matches!(stream.health, Health::Failed(_)) {
+            stream.health = health;
+        }
+        if was_sound {
+            let text = format!("stream {name} takes no messages: {}", words(fault));
+            self.log(Level::Error, text);
+        }
+        for asker in askers {
+            let nack = refusal(&name, &error);
+            self.send_json(tenant, &asker.reply, nack);
+        }
+    }
+
+    /// Space is there again: streams that had none take messages.
+    pub(crate) fn disk_free(&mut self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let full = self
+            .hosts
+            .values_mut()
+            .filter(|h| h.stream.health == Health::Full);
+        let mut names = Vec::new();
+        for host in full {
+            host.stream.health = Health::Sound;
+            names.push(host.stream.config.name.clone());
+        }
+        for name in names {
+            self.log(Level::Info, format!("stream {name} takes messages again"));
+        }
+    }
+
+    /// Brings the totals in line with what a stream holds.
+    pub(crate) fn count_bytes(&mut self, id: StreamId) {
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let (old, new) = (host.counted_bytes, host.stream.contents.bytes());
+        host.counted_bytes = new;
+        let storage = host.stream.config.storage;
+        let account = self.accounts.get_mut(&host.stream.tenant);
+        for usage in [Some(&mut self.usage), account.map(|a| &mut a.usage)]
+            .into_iter()
+            .flatten()
+        {
+            let total = match storage {
+                Storage::File => &mut usage.storage,
+                Storage::Memory => &mut usage.memory,
+            };
+            *total = (*total + new).saturating_sub(old);
+        }
+    }
+
+    /// Takes a stream that is gone out of the totals.
+    pub(crate) fn uncount(&mut self, tenant: Tenant, storage: Storage, bytes: u64) {
+        let account = self
+            .accounts
+            .get_mut(&tenant)
+            .map(|account| &mut account.usage);
+        for usage in [Some(&mut self.usage), account].into_iter().flatten() {
+            let total = match storage {
+                Storage::File => &mut usage.storage,
+                Storage::Memory => &mut usage.memory,
+            };
+            *total = total.saturating_sub(bytes);
+        }
+    }
+
+    /// Publishes JSON.
+    pub(crate) fn send_json(&mut self, tenant: Tenant, to: &str, json: Vec<u8>) {
+        let message = Message {
+            subject: to,
+            reply: None,
+            header: b"",
+            payload: &json,
+        };
+        self.publish(tenant, MessageBuf::copy_of(&message));
+    }
+
+    /// The subject a message is stored under, when it is not its own.
+    fn renamed(&mut self, id: StreamId, subject: &str) -> Option<String> {
+        let random = self.rng.next_u64();
+        let transform = self.hosts.get(&id)?.stream.transform.as_ref()?;
+        transform.apply(subject, random)
+    }
+
+    fn room(&self, id: StreamId, subject: &str) -> Option<Room> {
+        let host = self.hosts.get(&id)?;
+        let account = self.accounts.get(&host.stream.tenant)?;
+        let (used, server_used, account_max, server_max) = match host.stream.config.storage {
+            Storage::File => (
+                account.usage.storage,
+                self.usage.storage,
+                account.limits.max_storage,
+                self.facts.storage_bytes_max,
+            ),
+            Storage::Memory => (
+                account.usage.memory,
+                self.usage.memory,
+                account.limits.max_memory,
+                self.facts.memory_bytes_max,
+            ),
+        };
+        let left = |max: Option<u64>, used: u64| max.map_or(u64::MAX, |m| m.saturating_sub(used));
+        let is_interest =
+            host.stream.config.retention == crate::stream::config::Retention::Interest;
+        Some(Room {
+            account_bytes: left(limit(account_max), used),
+            server_bytes: left(server_max, server_used),
+            has_interest: !is_interest || host.is_wanted(subject),
+        })
+    }
+
+    /// The answer to a publish that is kept.
+    fn pub_ack(&self, kept: &Kept, stream: &str, is_duplicate: bool) -> Vec<u8> {
+        let mut ack = format!("{{\"stream\":{}", go_json::to_string(&stream));
+        if let Some(domain) = &self.facts.domain {
+            let _ = write!(ack, ",\"domain\":{}", go_json::to_string(domain));
+        }
+        let _ = write!(ack, ",\"seq\":{}", kept.seq());
+        if is_duplicate {
+            ack.push_str(",\"duplicate\": true");
+        }
+        ack.push('}');
+        ack.into_bytes()
+    }
+
+    fn republish(&mut self, id: StreamId, kept: &Kept, time: Timestamp, before: Seq, body: &Body) {
+        let Some(host) = self.hosts.get(&id) else {
+            return;
+        };
+        let config = &host.stream.config;
+        let (tenant, name) = (host.stream.tenant, config.name.clone());
+        let Some(republish) = &config.republish else {
+            return;
+        };
+        let random = self.rng.next_u64();
+        let transform = host.stream.republish.as_ref();
+        let Some(to) = transform.and_then(|t| t.apply(body.subject(), random)) else {
+            return;
+        };
+        let headers_only = republish.headers_only;
+        let mut header = body.header().to_vec();
+        headers::append(&mut header, "Nats-Stream", &name);
+        headers::append(&mut header, "Nats-Subject", body.subject());
+        headers::append(&mut header, "Nats-Sequence", &kept.seq().to_string());
+        headers::append(&mut header, "Nats-Time-Stamp", &time.to_string());
+        headers::append(&mut header, "Nats-Last-Sequence", &before.to_string());
+        if headers_only {
+            headers::append(
+                &mut header,
+                "Nats-Msg-Size",
+                &body.payload().len().to_string(),
+            );
+        }
+        let payload = if headers_only { b"" } else { body.payload() };
+        let message = Message {
+            subject: &to,
+            reply: None,
+            header: &header,
+            payload,
+        };
+        self.publish(tenant, MessageBuf::copy_of(&message));
+    }
+}
+
+/// The answer to a publish that is refused.
+fn refusal(stream: &str, error: &ApiError) -> Vec<u8> {
+    let text = format!(
+        "{{\"error\":{},\"stream\":{},\"seq\":0}}",
+        go_json::to_string(error),
+        go_json::to_string(&stream)
+    );
+    text.into_bytes()
+}
+
+/// What a disk's fault makes of a stream, and what publishers hear.
+pub(crate) fn failure(fault: &DiskFault) -> (Health, ApiError) {
+    match fault {
+        DiskFault::Full => (Health::Full, errors::INSUFFICIENT_RESOURCES),
+        DiskFault::ReadOnly | DiskFault::Failed(_) => {
+            let words = words(fault);
+            let error = errors::STREAM_STORE_FAILED.with("err", &words);
+            (Health::Failed(words), error)
+        }
+    }
+}
+
+fn words(fault: &DiskFault) -> String {
+    match fault {
+        DiskFault::Full => "no space left".to_owned(),
+        DiskFault::ReadOnly => "medium is read-only".to_owned(),
+        DiskFault::Failed(words) => words.clone(),
+    }
+}

@@ -1,0 +1,157 @@
+//! What monitoring may see of the streams.
+
+use frond_clock::Timestamp;
+use frond_ledger::Seq;
+
+use crate::account::{ApiCounts, Usage};
+use crate::facts::{AccountLimits, Facts};
+use crate::host::Host;
+use crate::io::Tenant;
+use crate::jetstream::JetStream;
+use crate::stream::Health;
+use crate::stream::config::{Storage, StreamConfig};
+
+/// All streams at one moment, to read.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    streams: &'a JetStream,
+}
+
+/// One account's use of streams.
+#[derive(Clone, Debug)]
+pub struct AccountView<'a> {
+    /// Which account.
+    pub tenant: Tenant,
+    /// Its name.
+    pub name: &'a str,
+    /// What it may use.
+    pub limits: AccountLimits,
+    /// Bytes in use.
+    pub usage: Usage,
+    /// Bytes its streams reserve.
+    pub reserved: Usage,
+    /// How many streams it has.
+    pub streams: usize,
+    /// How many consumers they have.
+    pub consumers: usize,
+    /// Requests to the API.
+    pub api: ApiCounts,
+}
+
+/// One stream.
+#[derive(Clone, Debug)]
+pub struct StreamView<'a> {
+    /// Its configuration.
+    pub config: &'a StreamConfig,
+    /// When it was created.
+    pub created: Timestamp,
+    /// Messages it holds.
+    pub messages: u64,
+    /// What they add up to in bytes.
+    pub bytes: u64,
+    /// First sequence that may exist.
+    pub first_seq: Seq,
+    /// Highest sequence used.
+    pub last_seq: Seq,
+    /// When its first message was taken.
+    pub first_time: Option<Timestamp>,
+    /// When its last message was taken.
+    pub last_time: Option<Timestamp>,
+    /// Subjects that have messages.
+    pub subjects: usize,
+    /// Sequences between first and last that are gone.
+    pub deleted: u64,
+    /// Its consumers, as the API tells them, in JSON.
+    pub consumers: Vec<Vec<u8>>,
+    /// Why it takes no messages, when it does not.
+    pub fault: Option<&'a str>,
+}
+
+impl JetStream {
+    /// What monitoring may see.
+    #[must_use]
+    pub const fn view(&self) -> View<'_> {
+        View { streams: self }
+    }
+}
+
+impl<'a> View<'a> {
+    /// What the streams know of their server.
+    #[must_use]
+    pub const fn facts(&self) -> &'a Facts {
+        &self.streams.facts
+    }
+
+    /// Bytes in use by all accounts.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        self.streams.usage
+    }
+
+    /// The accounts that may use streams.
+    pub fn accounts(&self) -> impl Iterator<Item = AccountView<'a>> + use<'a> {
+        let streams = self.streams;
+        streams
+            .accounts
+            .iter()
+            .map(move |(tenant, account)| AccountView {
+                tenant: *tenant,
+                name: &account.name,
+                limits: account.limits,
+                usage: account.usage,
+                reserved: Usage {
+                    memory: streams.reserved(*tenant, Storage::Memory),
+                    storage: streams.reserved(*tenant, Storage::File),
+                },
+                streams: streams.hosts_of(*tenant).count(),
+                consumers: streams
+                    .hosts_of(*tenant)
+                    .map(|host| host.consumers.len())
+                    .sum(),
+                api: account.api,
+            })
+    }
+
+    /// An account's streams by name.
+    pub fn streams(&self, tenant: Tenant) -> impl Iterator<Item = StreamView<'a>> + use<'a> {
+        let streams = self.streams;
+        streams
+            .hosts_of(tenant)
+            .map(move |host| stream_view(streams, host))
+    }
+
+    /// Streams that do not take messages because of the disk, and why: `/healthz` tells them.
+    pub fn faults(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let hosts = self.streams.hosts.values();
+        hosts.filter_map(|host| Some((host.stream.config.name.as_str(), fault(host)?)))
+    }
+}
+
+fn stream_view<'a>(streams: &JetStream, host: &'a Host) -> StreamView<'a> {
+    let contents = &host.stream.contents;
+    let consumers = host.consumers.values();
+    StreamView {
+        config: &host.stream.config,
+        created: host.stream.created,
+        messages: contents.messages(),
+        bytes: contents.bytes(),
+        first_seq: contents.first(),
+        last_seq: contents.last(),
+        first_time: contents.oldest().map(|(_, time)| time),
+        last_time: contents.last_time(),
+        subjects: contents.subjects().len(),
+        deleted: contents.deleted(),
+        consumers: consumers
+            .map(|attached| frond_wire::go_json::to_vec(&attached.machine.info(streams.now)))
+            .collect(),
+        fault: fault(host),
+    }
+}
+
+fn fault(host: &Host) -> Option<&str> {
+    match &host.stream.health {
+        Health::Sound => None,
+        Health::Full => Some("no space left on the disk"),
+        Health::Failed(words) => Some(words),
+    }
+}
