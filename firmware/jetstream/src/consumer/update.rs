@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use frond_clock::Now;
 use frond_ledger::Seq;
 
@@ -44,6 +46,9 @@ impl Consumer {
             });
             self.recount(list, messages);
         }
+        if self.config.sourcing {
+            self.start_over(self.progress.floor.stream + 1, messages);
+        }
         self.wake_now(now);
     }
 
@@ -82,16 +87,21 @@ impl Consumer {
                 return refuse("not allowed");
             }
         };
+        self.start_over(start.max(1), messages);
+        self.wake_now(now);
+        Ok(start.max(1))
+    }
+
+    /// From `start`, with delivery 1 and nothing on the way.
+    fn start_over(&mut self, start: Seq, messages: &dyn Messages) {
         self.progress.reset(start);
         self.redelivery.clear();
-        self.recount(std::collections::BTreeSet::new(), messages);
+        self.recount(BTreeSet::new(), messages);
         self.save_whole(frond_ledger::Need::Sync);
-        self.wake_now(now);
-        Ok(start)
     }
 
     fn rearm_all(&mut self, now: Now) {
-        let queued: std::collections::BTreeSet<Seq> = self.redelivery.queued().collect();
+        let queued: BTreeSet<Seq> = self.redelivery.queued().collect();
         let pending: Vec<Seq> = self.progress.pending.keys().copied().collect();
         for seq in pending {
             if !queued.contains(&seq) {

@@ -4,6 +4,7 @@ mod defaults;
 mod facts;
 mod policy;
 mod request;
+mod sourcing;
 mod text;
 mod update;
 mod validate;

@@ -194,3 +194,69 @@ fn a_pull_consumer_lives_while_it_is_used() {
     durable.pass(seconds(3600));
     assert!(!durable.expired);
 }
+
+/// As the reader of a mirror or source that must not lose anything: answers acknowledge.
+#[test]
+fn answers_of_flow_control_may_acknowledge() {
+    let config = ConsumerConfig {
+        durable_name: "C".into(),
+        ack_policy: AckPolicy::FlowControl,
+        max_ack_pending: 2,
+        ..push()
+    };
+    let mut world = World::new(config, &[("a.1", "one"), ("a.2", "two"), ("a.3", "three")]);
+    world.time();
+    let seen = world.take();
+    let payloads: Vec<_> = seen.iter().map(|s| s.payload.as_str()).collect();
+    assert_eq!(payloads, ["one", "two", ""]);
+    let answer = MessageBuf::copy_of(&Message {
+        subject: &seen[2].reply,
+        reply: None,
+        header: b"NATS/1.0\r\nNats-Last-Consumer: 2\r\nNats-Last-Stream: 2\r\n\r\n",
+        payload: b"",
+    });
+    world.input(|_| ConsumerInput::FlowControl(&answer));
+    assert_eq!(world.came(), ["three"]);
+    let info = world.consumer.info(world.now);
+    assert_eq!((info.ack_floor.stream_seq, info.num_ack_pending), (2, 1));
+}
+
+#[test]
+fn a_paused_consumer_rests_until_its_time() {
+    let config = ConsumerConfig {
+        pause_until: Some(Timestamp::from_nanos(START_NS + 2_000_000_000)),
+        ..push()
+    };
+    let mut world = World::new(config, &[("a.1", "one")]);
+    world.pass(Duration::from_millis(1999));
+    assert!(world.came().is_empty() && world.consumer.info(world.now).paused);
+    world.pass(Duration::from_millis(1));
+    assert_eq!(world.came(), ["one"]);
+}
+
+#[test]
+fn a_new_receiver_gets_what_the_old_one_kept() {
+    let config = ConsumerConfig {
+        durable_name: "C".into(),
+        ack_policy: AckPolicy::Explicit,
+        ..push()
+    };
+    let mut world = World::new(config.clone(), &[("a.1", "one")]);
+    world.time();
+    assert_eq!(world.take()[0].to, "d");
+    let moved = ConsumerConfig {
+        deliver_subject: "e".into(),
+        ..config
+    };
+    let moved = moved
+        .prepare(&facts(), &ServerLimits::default(), false)
+        .unwrap();
+    world.consumer.update(world.now, moved, &world.shelf);
+    world.time();
+    let seen = world.take();
+    assert_eq!(
+        (seen[0].to.as_str(), seen[0].payload.as_str()),
+        ("e", "one")
+    );
+    assert!(seen[0].reply.starts_with("$JS.ACK.S.C.2.1.2."));
+}

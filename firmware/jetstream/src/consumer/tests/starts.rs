@@ -161,3 +161,45 @@ fn new_filters_are_counted_anew() {
     world.consumer.update(world.now, config, &world.shelf);
     assert_eq!(world.consumer.info(world.now).num_pending, 3);
 }
+
+#[test]
+fn a_reset_goes_back_to_the_floor_or_where_it_may() {
+    let mut world = World::on(stream(), facts(), with(DeliverPolicy::All, &[]), now());
+    world.pull("r", "3");
+    let first = world.take()[0].reply.clone();
+    world.ack(&first, None, "");
+    assert_eq!(world.consumer.reset(world.now, None, &world.shelf), Ok(2));
+    let info = world.consumer.info(world.now);
+    assert_eq!((info.num_pending, info.num_ack_pending), (4, 0));
+    assert_eq!(
+        (info.delivered.consumer_seq, info.ack_floor.stream_seq),
+        (0, 1)
+    );
+    world.time();
+    world.pull("r", "1");
+    assert_eq!(world.came(), ["2"]);
+    assert_eq!(
+        world.consumer.reset(world.now, Some(5), &world.shelf),
+        Ok(5)
+    );
+
+    let config = ConsumerConfig {
+        opt_start_seq: 3,
+        ..with(DeliverPolicy::ByStartSequence, &[])
+    };
+    let mut world = World::on(stream(), facts(), config, now());
+    let error = world
+        .consumer
+        .reset(world.now, Some(2), &world.shelf)
+        .unwrap_err();
+    assert_eq!(
+        (error.err_code, &*error.description),
+        (10204, "invalid reset: below start seq")
+    );
+    let mut world = World::on(stream(), facts(), with(DeliverPolicy::New, &[]), now());
+    let error = world
+        .consumer
+        .reset(world.now, Some(2), &world.shelf)
+        .unwrap_err();
+    assert_eq!(&*error.description, "invalid reset: not allowed");
+}
