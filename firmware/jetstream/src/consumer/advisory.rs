@@ -2,7 +2,7 @@
 
 use frond_clock::{Rng, Timestamp};
 use frond_ledger::Seq;
-use frond_wire::{Message, MessageBuf};
+use frond_wire::{Message, MessageBuf, go_json};
 use serde::Serialize;
 
 /// Something worth telling about one message.
@@ -68,7 +68,7 @@ impl Event {
 
     /// The message for them.
     pub(crate) fn message(&self, teller: Teller<'_>, now: Timestamp, rng: &mut Rng) -> MessageBuf {
-        let body = serde_json::to_vec(&self.document(teller, now, rng)).unwrap_or_default();
+        let body = go_json::to_vec(&self.document(teller, now, rng));
         MessageBuf::copy_of(&Message {
             subject: &self.subject(teller),
             reply: None,

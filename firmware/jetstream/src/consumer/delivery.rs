@@ -302,22 +302,35 @@ impl Consumer {
             Some(seq)
         });
         let coming = self.redelivery.queued().chain(fresh).chain(after);
-        if let Some(block) = self.bodies.plan(coming, scene.messages) {
+        let wanted = self.demand();
+        if let Some(block) = self.bodies.plan(wanted, coming, scene.messages) {
             self.out.push(ConsumerOutput::Fetch(block));
         }
     }
 
-    /// Reads on before what was read is used up.
+    /// How many messages would be taken now.
+    fn demand(&self) -> usize {
+        match &self.mode {
+            Mode::Push(push) if push.may_send() => usize::MAX,
+            Mode::Push(_) => 0,
+            Mode::Pull(waiting) => usize::try_from(waiting.wanted()).unwrap_or(0),
+        }
+    }
+
+    /// Reads on before what was read is used up; lets it go when nobody asks for it.
     fn read_on(&mut self, scene: &Scene<'_>) {
         let left = self.bodies.len();
-        let wanted = match &self.mode {
-            Mode::Push(push) => push.may_send(),
-            Mode::Pull(waiting) => {
-                usize::try_from(waiting.wanted()).is_ok_and(|wanted| wanted > left)
-            }
-        };
-        let low = left > 0 && left < limits::FETCH_MESSAGES_MAX / 2;
-        if low && wanted && !self.is_full() && !self.bodies.is_waiting() {
+        if left == 0 {
+            return;
+        }
+        let demand = self.demand();
+        if demand == 0 {
+            self.bodies.rest();
+        } else if demand > left
+            && left < limits::FETCH_MESSAGES_MAX / 2
+            && !self.is_full()
+            && !self.bodies.is_waiting()
+        {
             self.fetch(scene);
         }
     }

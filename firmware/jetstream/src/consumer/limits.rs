@@ -27,6 +27,10 @@ pub(crate) const BURST_MESSAGES_MAX: usize = 256;
 pub(crate) const BURST_BYTES_MAX: usize = 1024 * 1024;
 /// Messages read ahead from the disk by one fetch.
 pub(crate) const FETCH_MESSAGES_MAX: usize = 64;
+/// ...and how many at least, though fewer are asked for.
+pub(crate) const FETCH_MESSAGES_MIN: usize = 8;
+/// Bytes of bodies kept while nobody asks for messages.
+pub(crate) const RESTING_BYTES_MAX: usize = 32 * 1024;
 /// Bytes read ahead from the disk by one fetch (its first message may be larger).
 pub(crate) const FETCH_BYTES_MAX: u64 = 256 * 1024;
 /// Progress that nobody waits for is saved at most this often.

@@ -50,16 +50,26 @@ impl ReadAhead {
         self.bodies.len()
     }
 
-    /// Chooses what to fetch from the messages that come next, in their order.
+    /// Nobody waits for messages: what was read is kept only when it is little.
+    pub(crate) fn rest(&mut self) {
+        let bytes: usize = self.bodies.values().map(|body| body.bytes().len()).sum();
+        if bytes > limits::RESTING_BYTES_MAX {
+            self.bodies.clear();
+        }
+    }
+
+    /// Chooses what to fetch from the messages that come next, in their order, `wanted` at most.
     pub(crate) fn plan(
         &mut self,
+        wanted: usize,
         coming: impl Iterator<Item = Seq>,
         messages: &dyn Messages,
     ) -> Option<Vec<Seq>> {
         if self.is_waiting() {
             return None;
         }
-        let room = limits::FETCH_MESSAGES_MAX.saturating_sub(self.bodies.len());
+        let wanted = wanted.clamp(limits::FETCH_MESSAGES_MIN, limits::FETCH_MESSAGES_MAX);
+        let room = wanted.saturating_sub(self.bodies.len());
         let mut bytes = 0;
         let mut block = BTreeSet::new();
         for seq in coming.take(limits::FETCH_MESSAGES_MAX * 2) {

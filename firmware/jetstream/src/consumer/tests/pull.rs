@@ -217,3 +217,24 @@ fn a_long_burst_gives_others_a_turn() {
     world.pass(Duration::ZERO);
     assert_eq!(first + world.take().len(), 1000);
 }
+
+#[test]
+fn what_nobody_asks_for_is_not_kept() {
+    let big = "x".repeat(20_000);
+    let messages: Vec<_> = (0..20).map(|_| ("a.1", big.as_str())).collect();
+    let mut world = World::new(explicit(), &messages);
+    world.shelf.on_disk = true;
+    world.pull("r", "2");
+    assert_eq!(
+        world.fetched[0].len(),
+        8,
+        "some more than asked for, not everything"
+    );
+    world.disk_read();
+    assert_eq!(world.take().len(), 2);
+    world.pull("r", "1");
+    assert!(
+        world.take().is_empty() && world.fetched.len() == 1,
+        "it is read again"
+    );
+}
