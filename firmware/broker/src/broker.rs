@@ -173,7 +173,7 @@ impl Broker {
                 "maximum connections exceeded",
                 "Maximum Connections Exceeded",
             );
-        } else if self.directory.auth_required() {
+        } else if self.directory.auth_announced() {
             let at = now.mono + self.limits.auth_time_max;
             self.timers.set(Alarm::Auth(conn), at);
         } else {

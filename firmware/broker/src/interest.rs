@@ -43,6 +43,8 @@ pub(crate) enum Owner {
 pub(crate) struct Interest {
     tree: Tree<SubId>,
     cache: HashMap<Box<str>, Rc<Matches>>,
+    /// The subject asked for last and its matches: publishers repeat themselves.
+    last: (String, Option<Rc<Matches>>),
 }
 
 /// All subscriptions that want one subject.
@@ -83,6 +85,7 @@ impl Interest {
         Self {
             tree: Tree::seeded(seed),
             cache: HashMap::new(),
+            last: (String::new(), None),
         }
     }
 
@@ -111,9 +114,22 @@ impl Interest {
 
     /// Who wants `subject`, from memory when it was asked before.
     pub(crate) fn matches(&mut self, subject: &str, subs: &Slab<Sub>) -> Rc<Matches> {
-        if let Some(known) = self.cache.get(subject) {
+        if let (last, Some(known)) = &self.last
+            && last == subject
+        {
             return Rc::clone(known);
         }
+        let found = match self.cache.get(subject) {
+            Some(known) => Rc::clone(known),
+            None => self.look_up(subject, subs),
+        };
+        self.last.0.clear();
+        self.last.0.push_str(subject);
+        self.last.1 = Some(Rc::clone(&found));
+        found
+    }
+
+    fn look_up(&mut self, subject: &str, subs: &Slab<Sub>) -> Rc<Matches> {
         let mut found = Matches::default();
         self.tree.for_each_match(subject, &mut |id| {
             if let Some(sub) = subs.get(*id) {
@@ -121,6 +137,9 @@ impl Interest {
             }
         });
         let found = Rc::new(found);
+        if is_one_off(subject) {
+            return found;
+        }
         if self.cache.len() >= CACHED_MATCHES_MAX {
             self.cache.clear();
         }
@@ -130,12 +149,18 @@ impl Interest {
 
     /// Forgets the answers that a change of `filter` makes wrong.
     pub(crate) fn outdate(&mut self, filter: &str) {
+        self.last.1 = None;
         if is_literal(filter) {
             self.cache.remove(filter);
         } else {
             self.cache.clear();
         }
     }
+}
+
+/// Inboxes and acknowledgements: hardly any of these subjects is ever used twice.
+fn is_one_off(subject: &str) -> bool {
+    subject.starts_with('_') || subject.starts_with("$JS.ACK.")
 }
 
 impl Matches {

@@ -107,6 +107,7 @@ impl Broker {
                 ..*message
             },
             copy: None,
+            sent: (0, 0),
         };
         let mut taken = false;
         for id in &matches.plain {
@@ -126,6 +127,10 @@ impl Broker {
         }
         if !(matches.links.is_empty() && picks.is_empty()) {
             taken |= self.deliver_to_links(publication, &matches, &picks);
+        }
+        if let Some(state) = self.account_state(publication.account) {
+            state.traffic.out_msgs += delivery.sent.0;
+            state.traffic.out_bytes += delivery.sent.1;
         }
         taken
     }
@@ -201,6 +206,8 @@ impl Broker {
         connection.traffic.out_bytes += bytes;
         self.totals.traffic.out_msgs += 1;
         self.totals.traffic.out_bytes += bytes;
+        delivery.sent.0 += 1;
+        delivery.sent.1 += bytes;
         if !connection.dirty {
             connection.dirty = true;
             self.dirty.push_back(slot);
@@ -412,6 +419,8 @@ struct Delivery<'a> {
     shown: Message<'a>,
     /// Made when the first receiver inside this server is found.
     copy: Option<MessageBuf>,
+    /// Messages and bytes for clients.
+    sent: (u64, u64),
 }
 
 fn is_reserved(subject: &str, prefixes: &[&str]) -> bool {

@@ -11,7 +11,7 @@ use frond_wire::{ServerInfo, encode};
 use crate::broker::Ending;
 use crate::interest::{Owner, SubId};
 use crate::subscribe::{permissions, violation};
-use crate::{Broker, Level, Limits, ServerFacts};
+use crate::{Broker, Conn, Level, Limits, ServerFacts};
 
 impl Broker {
     /// Takes over what changed. Clients whose user is gone or has another secret are closed,
@@ -26,6 +26,11 @@ impl Broker {
         info: ServerInfo,
     ) {
         self.now = now;
+        let told = |broker: &Self| {
+            let max = broker.limits.payload_bytes_max;
+            (broker.info.clone(), max, broker.directory.auth_required())
+        };
+        let before = told(self);
         self.directory = directory;
         self.closed.set_max(limits.closed_clients_max);
         self.limits = limits;
@@ -36,7 +41,27 @@ impl Broker {
             self.reload_client(slot);
             self.settle();
         }
-        self.announce();
+        self.close_surplus();
+        if told(self) != before {
+            self.announce();
+        }
+        self.settle();
+    }
+
+    /// The youngest clients go when there is room for fewer.
+    fn close_surplus(&mut self) {
+        let surplus = self.clients.saturating_sub(self.limits.connections_max);
+        let mut clients: Vec<(Conn, u32)> = self
+            .conns
+            .iter()
+            .filter(|(_, connection)| connection.session().is_some())
+            .map(|(slot, connection)| (connection.conn, slot))
+            .collect();
+        clients.sort_unstable();
+        for (_, slot) in clients.into_iter().rev().take(surplus) {
+            let cause = "Maximum Connections Exceeded";
+            self.refuse(slot, "maximum connections exceeded", cause);
+        }
     }
 
     fn reload_client(&mut self, slot: u32) {

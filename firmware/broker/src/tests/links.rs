@@ -83,7 +83,13 @@ impl Link for Plain {
                     up.evict(other, "duplicate", "Duplicate Remote LeafNode Connection");
                 }
             }
-            _ => up.close("Protocol Violation"),
+            Op::Info(_)
+            | Op::Connect(_)
+            | Op::Publish(_)
+            | Op::Subscribe { .. }
+            | Op::Unsubscribe { .. }
+            | Op::Ok
+            | Op::Err(_) => up.close("Protocol Violation"),
         }
     }
 
@@ -460,10 +466,7 @@ fn a_link_says_who_it_is_and_waits_for_the_hash() {
                 ..Plain::default()
             },
         );
-        let asked = world.outputs.iter().find_map(|output| match output {
-            Output::Bcrypt { token, .. } => Some(*token),
-            _ => None,
-        });
+        let asked = world.bcrypt().map(|(token, _, _)| token);
         assert_eq!(asked.is_some(), user == "hashed");
         if let Some(token) = asked {
             assert_eq!(world.say(conn, "PING\r\n"), Next::Verify);

@@ -51,6 +51,30 @@ fn only_those_whom_it_concerns_notice() {
 }
 
 #[test]
+fn a_smaller_house_keeps_its_oldest_guests() {
+    let mut world = World::open_to_all();
+    let [first, second, third] = [0; 3].map(|_| world.quiet());
+    let limits = Limits {
+        connections_max: 1,
+        payload_bytes_max: Some(10),
+        ..Limits::default()
+    };
+    let directory = world.broker.directory().clone();
+    let facts = world.broker.facts().clone();
+    world
+        .broker
+        .reload(world.now, directory, limits, facts, info());
+    world.drain();
+    for gone in [second, third] {
+        let read = world.read(gone);
+        assert_eq!(read, "-ERR 'maximum connections exceeded'\r\n");
+    }
+    assert!(world.read(first).contains(r#""max_payload":10,"#));
+    let answer = world.ask(first, "PUB x 11\r\n");
+    assert_eq!(answer, "-ERR 'Maximum Payload Violation'\r\n");
+}
+
+#[test]
 fn when_users_appear_strangers_go() {
     let mut world = World::open_to_all();
     let stranger = world.quiet();

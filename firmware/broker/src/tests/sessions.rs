@@ -3,7 +3,7 @@ use std::time::Duration;
 use frond_account::{Directory, Login, Plan, Secret, UserPlan, nkey};
 
 use super::world::{PEER, QUIET, World, login, plan, user};
-use crate::{Limits, Next, Output};
+use crate::{Limits, Next};
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -211,20 +211,11 @@ fn nothing_is_read_while_a_password_is_being_checked() {
         assert_eq!(world.say(conn, &said), Next::Verify);
         assert_eq!(world.say(conn, "PING\r\n"), Next::Verify);
         assert_eq!(world.read(conn), "");
-        let asked = world.outputs.iter().find_map(|output| match output {
-            Output::Bcrypt {
-                token,
-                hash: of,
-                password,
-                ..
-            } if of == hash && password == "a" => Some(*token),
-            _ => None,
-        });
-        world
-            .broker
-            .verified(world.now, conn, asked.unwrap() + 1, true);
+        let (token, of, password) = world.bcrypt().unwrap();
+        assert_eq!((of.as_str(), password.as_str()), (hash, "a"));
+        world.broker.verified(world.now, conn, token + 1, true);
         assert_eq!(world.say(conn, ""), Next::Verify);
-        world.broker.verified(world.now, conn, asked.unwrap(), fits);
+        world.broker.verified(world.now, conn, token, fits);
         world.drain();
         if fits {
             assert!(world.ask(conn, "").starts_with("PONG\r\nINFO"));

@@ -169,6 +169,22 @@ impl World {
         messages.collect()
     }
 
+    /// The password that is to be checked: token, hash, password.
+    pub(super) fn bcrypt(&self) -> Option<(u64, String, String)> {
+        self.outputs.iter().find_map(|output| {
+            let Output::Bcrypt {
+                token,
+                hash,
+                password,
+                ..
+            } = output
+            else {
+                return None;
+            };
+            Some((*token, hash.clone(), password.clone()))
+        })
+    }
+
     fn flush(&mut self, conn: Conn) {
         let Some(outbox) = self.broker.outbox(conn) else {
             return;
