@@ -4,7 +4,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::nkey::{Role, is_public_key};
-use crate::{AccountId, AccountLimits, Login, Permissions, Plan, UserPlan};
+use crate::{AccountId, AccountLimits, Login, PeerKind, Permissions, Plan, UserPlan};
 
 /// All accounts and users of this server.
 #[derive(Clone, Debug)]
@@ -42,6 +42,17 @@ pub struct User {
     pub account: AccountId,
     /// What it may do; `None` is everything.
     pub permissions: Option<Arc<Permissions>>,
+}
+
+/// What a change of the configuration did to a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It logs in as before; its permissions may be others.
+    Same(Arc<User>),
+    /// Its secret is another.
+    Changed,
+    /// It doesn't exist, or is in another account.
+    Gone,
 }
 
 /// Users by what they are asked for.
@@ -161,20 +172,27 @@ impl Directory {
         !self.clients.nkeys.is_empty() || !self.leafs.nkeys.is_empty()
     }
 
-    /// The user as it is now that logs in like `former` did, unless its secret or its
-    /// account changed.
+    /// What became of a user that logged in under a former directory.
     #[must_use]
-    pub fn still_valid(&self, former: &User, kind: crate::PeerKind) -> Option<Arc<User>> {
-        self.logins_of(kind)
-            .all()
-            .find(|user| user.login == former.login && user.account == former.account)
-            .cloned()
+    pub fn standing(&self, former: &User, kind: PeerKind) -> Standing {
+        let logins = self.logins_of(kind);
+        let user = match &former.login {
+            Login::Password { user, .. } => logins.names.get(user.as_str()),
+            Login::Nkey(key) => logins.nkeys.get(key.as_str()),
+            Login::Token(_) => logins.tokens.first(),
+        };
+        match user {
+            Some(user) if user.account != former.account => Standing::Gone,
+            Some(user) if user.login == former.login => Standing::Same(Arc::clone(user)),
+            Some(_) => Standing::Changed,
+            None => Standing::Gone,
+        }
     }
 
-    pub(crate) fn logins_of(&self, kind: crate::PeerKind) -> &Logins {
+    pub(crate) fn logins_of(&self, kind: PeerKind) -> &Logins {
         match kind {
-            crate::PeerKind::Leafnode if !self.leafs.is_empty() => &self.leafs,
-            crate::PeerKind::Client | crate::PeerKind::Leafnode => &self.clients,
+            PeerKind::Leafnode if !self.leafs.is_empty() => &self.leafs,
+            PeerKind::Client | PeerKind::Leafnode => &self.clients,
         }
     }
 
@@ -258,13 +276,6 @@ impl Logins {
             .get(name)
             .or_else(|| self.nkeys.get(name))
             .cloned()
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Arc<User>> {
-        self.names
-            .values()
-            .chain(self.nkeys.values())
-            .chain(&self.tokens)
     }
 }
 

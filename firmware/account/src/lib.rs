@@ -18,7 +18,7 @@ pub use access::Access;
 pub use authenticate::{Identity, PeerKind, Verdict};
 pub use credentials::{AccountId, Credentials};
 pub use directory::{
-    Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, User,
+    Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
 };
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};

@@ -10,7 +10,10 @@ use crate::connection::{Connection, Kind, Session, State};
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::links::LinkSlot;
 use crate::slab::Slab;
-use crate::{Conn, Level, Limits, LinkId, Outbox, Output, PeerAddr, ServerFacts, Traffic};
+use crate::{
+    Conn, Level, Limits, LinkId, Next, Outbox, Output, PeerAddr, ServerFacts, Setup, Taken, Totals,
+    Traffic,
+};
 
 /// All connections, subscriptions and links of this server, and the one path of messages.
 ///
@@ -50,36 +53,6 @@ pub struct Broker {
     pub(crate) lame_duck: bool,
 }
 
-/// What a broker is made of.
-#[derive(Debug)]
-pub struct Setup {
-    /// Facts told to links.
-    pub facts: ServerFacts,
-    /// What every client's `INFO` has in common; what differs by client is filled in.
-    pub info: ServerInfo,
-    /// How much of everything.
-    pub limits: Limits,
-    /// Who may connect.
-    pub directory: Directory,
-    /// For choices, and for nonces: seeded from the system.
-    pub rng: Rng,
-}
-
-/// Sums since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Of all connections, gone ones included.
-    pub traffic: Traffic,
-    /// Clients that ever connected.
-    pub connections: u64,
-    /// Connections closed because they read too slowly.
-    pub slow_consumers: u64,
-    /// Connections closed because they didn't answer pings.
-    pub stale_connections: u64,
-    /// Times a producer was asked to wait.
-    pub stalls: u64,
-}
-
 /// One account as the broker keeps it.
 #[derive(Debug)]
 pub(crate) struct AccountState {
@@ -96,28 +69,6 @@ pub(crate) enum Alarm {
     Auth(Conn),
     Ping(Conn),
     Link(LinkId),
-}
-
-/// What became of the bytes of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Bytes at the start of the buffer that are done with.
-    pub consumed: usize,
-    /// What to do next.
-    pub next: Next,
-}
-
-/// When to call [`Broker::bytes`] again for a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// When the buffer holds at least so many bytes in total.
-    Read(usize),
-    /// The same, but some receiver is behind: wait a few milliseconds, or until it drained.
-    Stall(usize),
-    /// After [`Broker::verified`], with what is left of the buffer.
-    Verify,
-    /// Never: the connection is being closed.
-    Never,
 }
 
 impl Broker {

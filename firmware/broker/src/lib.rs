@@ -17,15 +17,17 @@ mod outbox;
 mod output;
 mod publish;
 mod reload;
+mod setup;
 mod slab;
 mod subscribe;
+mod taken;
 mod upcalls;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
-pub use broker::{Broker, Next, Setup, Taken, Totals};
+pub use broker::Broker;
 pub use connection::{PeerAddr, Traffic};
 pub use limits::Limits;
 pub use link::{
@@ -34,4 +36,6 @@ pub use link::{
 };
 pub use outbox::Outbox;
 pub use output::Output;
-pub use view::{AccountView, ClientView, ClosedClient, SubView};
+pub use setup::Setup;
+pub use taken::{Next, Taken};
+pub use view::{AccountView, ClientView, ClosedClient, SubView, Totals};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use frond_account::{Access, Directory, PeerKind};
+use frond_account::{Access, Directory, PeerKind, Standing};
 use frond_clock::Now;
 use frond_wire::{ServerInfo, encode};
 
@@ -15,7 +15,7 @@ use crate::{Broker, Conn, Level, Limits, ServerFacts};
 
 impl Broker {
     /// Takes over what changed. Clients whose user is gone or has another secret are closed,
-    /// and subscriptions that are no longer allowed are removed; everybody else stays.
+    /// as are the youngest beyond a smaller `connections_max`, and subscriptions that are no longer allowed are removed; everybody else stays.
     /// `directory` must have been built upon the one in use.
     pub fn reload(
         &mut self,
@@ -82,23 +82,26 @@ impl Broker {
             return;
         };
         let account = self.directory.account(identity.account);
-        let mut valid = account.is_some_and(|account| account.exists);
-        match &identity.user {
-            None => valid &= !self.directory.auth_required(),
-            Some(user) => match self.directory.still_valid(user, PeerKind::Client) {
-                None => valid = false,
-                Some(user) => {
-                    let permissions = user.permissions.as_ref();
-                    session.access = permissions.map(|p| Access::new(Arc::clone(p)));
-                    identity.user = Some(user);
-                }
-            },
-        }
-        if valid {
-            self.drop_denied(slot);
-        } else {
-            self.log_connection(slot, Level::Error, "authentication error");
-            self.refuse(slot, "Authorization Violation", "Authentication Failure");
+        let exists = account.is_some_and(|account| account.exists);
+        let standing = match &identity.user {
+            _ if !exists => Standing::Gone,
+            None if self.directory.auth_required() => Standing::Changed,
+            None => return,
+            Some(user) => self.directory.standing(user, PeerKind::Client),
+        };
+        match standing {
+            Standing::Same(user) => {
+                let permissions = user.permissions.as_ref();
+                session.access = permissions.map(|p| Access::new(Arc::clone(p)));
+                identity.user = Some(user);
+                self.drop_denied(slot);
+            }
+            Standing::Changed => {
+                self.log_connection(slot, Level::Error, "authentication error");
+                self.refuse(slot, "Authorization Violation", "Authentication Failure");
+            }
+            // As nats-server does, without a word.
+            Standing::Gone => self.begin_close(slot, "Client Closed", Ending::Wanted),
         }
     }
 

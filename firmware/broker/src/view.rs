@@ -8,7 +8,7 @@ use frond_clock::Timestamp;
 
 use crate::connection::{Kind, State};
 use crate::interest::Owner;
-use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Totals, Traffic};
+use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Traffic};
 
 /// A client as monitoring shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,21 @@ pub struct AccountView {
     pub traffic: Traffic,
     /// Clients of it that read too slowly.
     pub slow_consumers: u64,
+}
+
+/// Sums since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Of all connections, gone ones included.
+    pub traffic: Traffic,
+    /// Clients that ever connected.
+    pub connections: u64,
+    /// Connections closed because they read too slowly.
+    pub slow_consumers: u64,
+    /// Connections closed because they didn't answer pings.
+    pub stale_connections: u64,
+    /// Times a producer was asked to wait.
+    pub stalls: u64,
 }
 
 impl Broker {

@@ -197,7 +197,13 @@ fn ids_and_unchanged_users_survive_a_reload() {
         }
     };
     let changed = identity(&first, "b", "1").user.unwrap();
-    assert_eq!(second.still_valid(&changed, PeerKind::Client), None);
+    let client = PeerKind::Client;
+    assert_eq!(second.standing(&changed, client), Standing::Changed);
     let same = identity(&second, "c", "1").user.unwrap();
-    assert!(second.still_valid(&same, PeerKind::Client).is_some());
+    assert_eq!(
+        second.standing(&same, client),
+        Standing::Same(Arc::clone(&same))
+    );
+    let gone = identity(&first, "a", "1").user.unwrap();
+    assert_eq!(second.standing(&gone, client), Standing::Gone);
 }

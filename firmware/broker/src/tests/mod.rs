@@ -4,6 +4,7 @@ mod bad_input;
 mod delivery;
 mod links;
 mod permissions;
+mod plain_link;
 mod reload;
 mod sessions;
 mod transcript;

@@ -1,11 +1,21 @@
-use frond_account::{Directory, Permissions, SubjectRules};
+use frond_account::{Directory, Login, Permissions, Secret, SubjectRules, UserPlan};
 
 use super::world::{World, info, login, plan, user};
 use crate::Limits;
 
+fn changed(pass: &str) -> UserPlan {
+    let mut user = user("c", "A", None);
+    user.login = Login::Password {
+        user: "c".into(),
+        secret: Secret::new(pass),
+    };
+    user
+}
+
 #[test]
 fn only_those_whom_it_concerns_notice() {
     let before = plan(vec![
+        changed("old"),
         user("a", "A", None),
         user("b", "A", None),
         user("p", "A", None),
@@ -13,6 +23,7 @@ fn only_those_whom_it_concerns_notice() {
     let directory = Directory::build(&before, None).unwrap();
     let mut world = World::new(directory, Limits::default());
     let [a, b, p] = ["a", "b", "p"].map(|name| world.client(&login(name)));
+    let c = world.client(&login("c").replace(r#""pass":"c""#, r#""pass":"old""#));
     world.say(a, "SUB x 1\r\n");
     world.say(p, "SUB x 1\r\nSUB no 2\r\nSUB no q 3\r\n");
     let permissions = Permissions {
@@ -24,6 +35,7 @@ fn only_those_whom_it_concerns_notice() {
         allow_responses: None,
     };
     let after = plan(vec![
+        changed("new"),
         user("a", "A", None),
         user("p", "A", Some(permissions)),
     ]);
@@ -33,12 +45,10 @@ fn only_those_whom_it_concerns_notice() {
         .broker
         .reload(world.now, directory, Limits::default(), facts, info());
     world.drain();
-    let b_read = world.read(b);
-    assert!(
-        b_read.ends_with("-ERR 'Authorization Violation'\r\n"),
-        "{b_read}"
-    );
-    assert_eq!(world.closed.get(&b).unwrap(), "Authentication Failure");
+    assert_eq!(world.read(b), "");
+    assert_eq!(world.closed.get(&b).unwrap(), "Client Closed");
+    assert_eq!(world.read(c), "-ERR 'Authorization Violation'\r\n");
+    assert_eq!(world.closed.get(&c).unwrap(), "Authentication Failure");
     let p_read = world.read(p);
     assert!(p_read.starts_with(concat!(
         "-ERR 'Permissions Violation for Subscription to \"no\" (sid \"2\")'\r\n",
