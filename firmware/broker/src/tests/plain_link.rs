@@ -14,7 +14,7 @@ pub(super) struct Plain {
     pub(super) credentials: Option<Credentials>,
     /// Subjects that the peer doesn't get.
     pub(super) withheld: Option<&'static str>,
-    counts: BTreeMap<(String, Option<String>), i32>,
+    pub(super) counts: BTreeMap<(String, Option<String>), i32>,
     pub(super) redial: Option<Instant>,
 }
 
