@@ -44,6 +44,7 @@ impl Blocks {
             .unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
         self.written.clear();
+        self.file.forget_cached();
         let backend = Backend::new(
             Arc::clone(&self.file),
             Arc::clone(&self.written),

@@ -47,6 +47,10 @@ impl<F: DiskFile> Journal<F> {
             return Ok(Found::Missing);
         }
         let file = disk.open(NAME)?;
+        // What is told to be there must be on the medium: bytes that a dead process left in
+        // memory are synced, and those whose sync failed are not read from there.
+        file.sync_data()?;
+        file.forget_cached();
         let len = file.len()?;
         let copies = [0, JOURNAL_PAGE_BYTES].map(|at| {
             let mut page = [0; 32];

@@ -5,6 +5,8 @@
 )]
 
 mod damage;
+mod faults;
+mod memory;
 mod model;
 mod scratch;
 mod whole;

@@ -7,7 +7,7 @@ use frond_ledger::{
 };
 use std::path::PathBuf;
 
-use crate::{FileDisk, Options, Store};
+use crate::{Disk, FileDisk, Options, Store};
 
 pub(super) const S: StreamId = StreamId(1);
 
@@ -26,13 +26,7 @@ impl Scratch {
 
     pub(super) fn options(&mut self) -> Options {
         self.opens += 1;
-        Options {
-            journal_bytes: 256 * 1024,
-            cache_bytes: 256 * 1024,
-            reserve_bytes: 0,
-            room_wait: core::time::Duration::ZERO,
-            nonce: self.opens,
-        }
+        small(self.opens)
     }
 
     pub(super) fn open(&mut self) -> (Store<FileDisk>, Recovered) {
@@ -48,6 +42,16 @@ impl Scratch {
         let mut bytes = std::fs::read(self.path(name)).unwrap();
         change(&mut bytes);
         std::fs::write(self.path(name), bytes).unwrap();
+    }
+}
+
+pub(super) fn small(nonce: u64) -> Options {
+    Options {
+        journal_bytes: 256 * 1024,
+        cache_bytes: 256 * 1024,
+        reserve_bytes: 0,
+        room_wait: core::time::Duration::ZERO,
+        nonce,
     }
 }
 
@@ -73,7 +77,7 @@ pub(super) fn stream() -> Record {
     }
 }
 
-pub(super) fn write(store: &mut Store<FileDisk>, records: Vec<Record>) -> Result<(), DiskFault> {
+pub(super) fn write<D: Disk>(store: &mut Store<D>, records: Vec<Record>) -> Result<(), DiskFault> {
     let batch = Batch {
         ticket: Ticket(1),
         need: Need::Sync,
@@ -82,7 +86,7 @@ pub(super) fn write(store: &mut Store<FileDisk>, records: Vec<Record>) -> Result
     commit(&mut store.writer, &[batch]).map(|receipts| assert_eq!(receipts.len(), 1))
 }
 
-pub(super) fn fetch(store: &Store<FileDisk>, seqs: &[Seq]) -> Fetched {
+pub(super) fn fetch<D: Disk>(store: &Store<D>, seqs: &[Seq]) -> Fetched {
     store.reader.fetch(&Query {
         stream: S,
         seqs: seqs.to_vec(),

@@ -1,0 +1,114 @@
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::memory::MemoryDisk;
+use super::scratch::{fetch, put, seqs, small, stream, write};
+use crate::{Store, StoreError, Woken};
+use core::time::Duration;
+use frond_ledger::DiskFault;
+
+fn open(disk: &MemoryDisk, nonce: u64) -> (Store<MemoryDisk>, frond_ledger::Recovered) {
+    Store::open(disk.clone(), &small(nonce)).unwrap()
+}
+
+#[test]
+fn a_failed_sync_ends_the_writer_for_good() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    disk.faults.sync.store(true, Relaxed);
+    let fault = write(&mut store, vec![put(2, "x")]).unwrap_err();
+    assert_eq!(fault, DiskFault::Failed("the medium is gone".into()));
+    disk.faults.sync.store(false, Relaxed);
+    assert_eq!(write(&mut store, vec![put(2, "x")]), Err(fault.clone()));
+    assert_eq!(store.writer.fault(), Some(&fault));
+    assert_eq!(
+        fetch(&store, &[1, 2]).missing,
+        [2],
+        "unproven bytes are not shown"
+    );
+    store.checkpointer.checkpoint().unwrap();
+    drop(store);
+    let (mut store, recovered) = open(&disk, 2);
+    assert!(seqs(&recovered).starts_with(&[1]));
+    write(&mut store, vec![put(3, "x")]).unwrap();
+}
+
+#[test]
+fn a_full_disk_stops_checkpoints_then_writes_and_heals_by_itself() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream()]).unwrap();
+    disk.faults.free.store(100, Relaxed);
+    let mut last = 0;
+    loop {
+        if store.checkpointer.wait(Duration::ZERO) == Woken::Pressure {
+            assert_eq!(store.checkpointer.checkpoint(), Err(DiskFault::Full));
+        }
+        match write(&mut store, vec![put(last + 1, "x")]) {
+            Ok(()) => last += 1,
+            Err(fault) => break assert_eq!(fault, DiskFault::Full),
+        }
+    }
+    assert_eq!(last, 63);
+    assert_eq!(fetch(&store, &[1, last]).messages.len(), 2);
+    let (unfolded, failed) = {
+        let counts = store.reader.counts();
+        (counts.unfolded_bytes, counts.checkpoints_failed)
+    };
+    assert!(unfolded == 256 * 1024 && failed > 0);
+    disk.faults.free.store(u64::MAX, Relaxed);
+    store.checkpointer.checkpoint().unwrap();
+    write(&mut store, vec![put(last + 1, "x")]).unwrap();
+    drop(store);
+    let (_, recovered) = open(&disk, 2);
+    assert_eq!(seqs(&recovered), (1..=last + 1).collect::<Vec<_>>());
+}
+
+#[test]
+fn space_running_out_inside_the_block_store_loses_nothing() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    // Nothing can be written any more behind the journal's back.
+    disk.faults.file_bytes_max.store(4096, Relaxed);
+    disk.faults.free.store(u64::MAX, Relaxed);
+    let mut last = 1;
+    disk.faults.file_bytes_max.store(300 * 1024, Relaxed);
+    while last < 40 {
+        write(&mut store, vec![put(last + 1, &"x".repeat(1500))]).unwrap();
+        last += 1;
+    }
+    assert_eq!(store.checkpointer.checkpoint(), Err(DiskFault::Full));
+    assert_eq!(store.checkpointer.checkpoint(), Err(DiskFault::Full));
+    let all: Vec<u64> = (1..=last).collect();
+    disk.faults.file_bytes_max.store(u64::MAX, Relaxed);
+    store.checkpointer.checkpoint().unwrap();
+    assert_eq!(fetch(&store, &all).missing, []);
+    drop(store);
+    let (_, recovered) = open(&disk, 2);
+    assert_eq!(seqs(&recovered), all);
+    assert_eq!(recovered.damage, []);
+}
+
+#[test]
+fn a_checkpoint_that_reads_back_changed_frees_nothing() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    let before = store.reader.counts().unfolded_bytes;
+    disk.faults.garble.store(true, Relaxed);
+    store.checkpointer.checkpoint().unwrap_err();
+    disk.faults.garble.store(false, Relaxed);
+    assert_eq!(store.reader.counts().unfolded_bytes, before);
+    assert_eq!(fetch(&store, &[1]).missing, []);
+}
+
+#[test]
+fn a_read_only_medium_is_said_to_be_one() {
+    let disk = MemoryDisk::default();
+    disk.faults.read_only.store(true, Relaxed);
+    let error = Store::open(disk, &small(1)).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }));
+    assert!(error.to_string().contains("memory is read-only"), "{error}");
+}

@@ -1,0 +1,144 @@
+//! A disk in memory that fails when told to.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use crate::{Disk, DiskFile, Guard};
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct MemoryDisk {
+    files: Arc<Mutex<BTreeMap<String, Arc<Mutex<Vec<u8>>>>>>,
+    pub(super) faults: Arc<Faults>,
+}
+
+#[derive(Debug)]
+pub(super) struct Faults {
+    pub(super) sync: AtomicBool,
+    pub(super) read_only: AtomicBool,
+    /// Flips a bit of everything written.
+    pub(super) garble: AtomicBool,
+    pub(super) free: AtomicU64,
+    /// Growing a file or writing to it past this many bytes fails.
+    pub(super) file_bytes_max: AtomicU64,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self {
+            sync: false.into(),
+            read_only: false.into(),
+            garble: false.into(),
+            free: u64::MAX.into(),
+            file_bytes_max: u64::MAX.into(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct MemoryFile {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    faults: Arc<Faults>,
+}
+
+#[derive(Debug)]
+struct NoGuard;
+impl Guard for NoGuard {}
+
+impl Disk for MemoryDisk {
+    type File = MemoryFile;
+
+    fn name(&self) -> String {
+        "memory".into()
+    }
+
+    fn open(&self, name: &str) -> io::Result<MemoryFile> {
+        if self.faults.read_only.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        }
+        let mut files = self.files.lock().unwrap();
+        Ok(MemoryFile {
+            bytes: Arc::clone(files.entry(name.into()).or_default()),
+            faults: Arc::clone(&self.faults),
+        })
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.files.lock().unwrap().keys().cloned().collect())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut files = self.files.lock().unwrap();
+        let file = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        files.insert(to.into(), file);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files.lock().unwrap().remove(name);
+        Ok(())
+    }
+
+    fn sync_dir(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(self.faults.free.load(Ordering::Relaxed))
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn Guard>> {
+        self.open("lock")?;
+        Ok(Box::new(NoGuard))
+    }
+}
+
+impl MemoryFile {
+    fn room(&self, end: u64) -> io::Result<()> {
+        if end > self.faults.file_bytes_max.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    }
+}
+
+impl DiskFile for MemoryFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.bytes.lock().unwrap().len() as u64)
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let bytes = self.bytes.lock().unwrap();
+        let part = bytes.get(offset as usize..offset as usize + buf.len());
+        buf.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
+        let end = offset as usize + data.len();
+        self.room(end as u64)?;
+        let mut bytes = self.bytes.lock().unwrap();
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[offset as usize..end].copy_from_slice(data);
+        if self.faults.garble.load(Ordering::Relaxed) {
+            bytes[offset as usize + data.len() / 2] ^= 1;
+        }
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        if self.faults.sync.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the medium is gone"));
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.room(len)?;
+        self.bytes.lock().unwrap().resize(len as usize, 0);
+        Ok(())
+    }
+}
