@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{Database, ReadTransaction, ReadableDatabase};
@@ -50,10 +51,13 @@ impl Blocks {
             Arc::clone(&self.written),
             Arc::clone(&self.counters),
         );
-        let database = redb::Builder::new()
-            .set_cache_size(self.cache_bytes)
-            .create_with_backend(backend)?;
-        tables::create(&database)?;
+        let database = guarded(|| {
+            let database = redb::Builder::new()
+                .set_cache_size(self.cache_bytes)
+                .create_with_backend(backend)?;
+            tables::create(&database)?;
+            Ok(database)
+        })?;
         *slot = Some(database);
         Ok(())
     }
@@ -65,7 +69,7 @@ impl Blocks {
     ) -> Result<R, redb::Error> {
         let slot = self.database.read().unwrap_or_else(PoisonError::into_inner);
         let database = slot.as_ref().ok_or(redb::Error::DatabaseClosed)?;
-        work(database)
+        guarded(|| work(database))
     }
 
     /// Runs `work` on one consistent view.
@@ -86,4 +90,14 @@ impl Blocks {
     pub(crate) fn verify(&self) -> std::io::Result<()> {
         self.written.verify(&*self.file)
     }
+}
+
+/// redb panics on some damaged pages; where the build unwinds, that is an error like another.
+fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
+    // Nothing of ours is left half-changed: after an error the file is opened anew.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(redb::Error::Corrupted(
+            "a page of the block store is damaged".into(),
+        ))
+    })
 }

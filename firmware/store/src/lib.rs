@@ -45,6 +45,7 @@ mod blocks;
 mod checkpointer;
 mod coding;
 mod counters;
+mod decode_any;
 mod delta;
 mod disk;
 mod error;
@@ -73,6 +74,7 @@ mod tests;
 
 pub use checkpointer::{Checkpointer, Woken};
 pub use counters::{Counters, Counts};
+pub use decode_any::decode_any;
 pub use disk::{Disk, DiskFile, Guard};
 pub use error::StoreError;
 pub use file_disk::FileDisk;

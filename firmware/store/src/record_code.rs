@@ -7,6 +7,9 @@ use crate::message_code::{decode_message, encode_message};
 /// The encoding of [`encode_records`]; a change of it is a new number and a second decoder.
 const RECORDS_V1: u8 = 1;
 
+/// A tag and seven varints of at most ten bytes.
+const RECORD_HEAD_BYTES_MAX: u64 = 71;
+
 const PUT: u8 = 1;
 const DROP: u8 = 2;
 const FLOOR: u8 = 3;
@@ -38,6 +41,23 @@ pub(crate) fn decode_records(source: &Bytes) -> Option<Vec<Record>> {
         records.push(decode_record(source, &mut cut)?);
     }
     Some(records)
+}
+
+/// At least the bytes that [`encode_records`] writes for `records`.
+pub(crate) fn encoded_bytes_max(records: &[Record]) -> u64 {
+    let bytes = records.iter().map(|record| match record {
+        Record::Put { body, .. } => body.bytes().len(),
+        Record::Stream { meta, .. } | Record::Consumer { meta, .. } => {
+            meta.as_ref().map_or(0, Bytes::len)
+        }
+        Record::ConsumerState { state, .. } => state.len(),
+        Record::ConsumerChange { change, .. } => change.len(),
+        Record::Value { key, value } => key.len() + value.as_ref().map_or(0, Bytes::len),
+        Record::Drop { .. } | Record::Floor { .. } => 0,
+    });
+    1 + bytes
+        .map(|len| len as u64 + RECORD_HEAD_BYTES_MAX)
+        .sum::<u64>()
 }
 
 fn encode_record(out: &mut Vec<u8>, record: &Record) {

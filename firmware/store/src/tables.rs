@@ -167,14 +167,16 @@ impl Mark {
         second: &impl ReadableTable<&'static [u8], &'static [u8]>,
     ) -> Result<Option<Self>, redb::Error> {
         let (payload, _) = read_twice(first, second, MARK_KEY)?;
-        Ok(payload.and_then(|payload| {
-            let mut cut = Cut(&payload);
-            Some(Self {
-                folded: cut.varint()?,
-                stream_ids_used: cut.varint32()?,
-                consumer_ids_used: cut.varint32()?,
-            })
-        }))
+        Ok(payload.and_then(|payload| Self::decode(&payload)))
+    }
+
+    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+        let mut cut = Cut(payload);
+        Some(Self {
+            folded: cut.varint()?,
+            stream_ids_used: cut.varint32()?,
+            consumer_ids_used: cut.varint32()?,
+        })
     }
 
     /// The sealed row and its key.

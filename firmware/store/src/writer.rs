@@ -8,7 +8,7 @@ use crate::error::fault_of;
 use crate::frame::{BATCH_HEADER_BYTES, FRAME_HEADER_BYTES, FrameHeader, frame_span};
 use crate::journal::Journal;
 use crate::limits::{ENCODE_BUFFER_KEPT_BYTES, JOURNAL_PAGE_BYTES};
-use crate::record_code::encode_records;
+use crate::record_code::{encode_records, encoded_bytes_max};
 use crate::shared::Shared;
 use core::time::Duration;
 
@@ -53,10 +53,23 @@ impl<F: DiskFile> Writer<F> {
         }
     }
 
-    /// Encoded bytes that one batch may take; a little more than the bodies in it.
+    /// Encoded bytes that the batches of one commit may take; a little more than the bodies.
     #[must_use]
-    pub fn batch_bytes_max(&self) -> u64 {
+    pub fn commit_bytes_max(&self) -> u64 {
         self.journal.ring_bytes() - JOURNAL_PAGE_BYTES
+    }
+
+    /// How many of the first of `batches` to commit at once: at least one, and no more than fit
+    /// a quarter of the journal, so that a commit never waits for an empty one.
+    #[must_use]
+    pub fn group(&self, batches: &[Batch]) -> usize {
+        let bytes_max = self.journal.ring_bytes() / 4;
+        let mut bytes = 0;
+        let fitting = batches.iter().take_while(|batch| {
+            bytes += BATCH_HEADER_BYTES as u64 + encoded_bytes_max(&batch.records);
+            frame_span(bytes) <= bytes_max
+        });
+        fitting.count().max(1).min(batches.len())
     }
 
     /// Why nothing can be written any more, when that is so.
@@ -69,21 +82,11 @@ impl<F: DiskFile> Writer<F> {
         let start = self.begin_batch();
         encode_records(&mut self.frame, &batch.records);
         let added = self.frame.len() - start;
-        if frame_span((added + BATCH_HEADER_BYTES) as u64) > self.batch_bytes_max() {
+        if self.span() > self.commit_bytes_max() {
             return Err(DiskFault::Failed(format!(
-                "a batch of {added} bytes is larger than the journal takes ({} bytes)",
-                self.batch_bytes_max()
+                "a batch of {added} bytes makes a commit larger than the journal takes ({} bytes)",
+                self.commit_bytes_max()
             )));
-        }
-        if self.span() > self.group_bytes_max() && self.starts.len() > 1 {
-            let split = start - BATCH_HEADER_BYTES;
-            let last = self.frame.split_off(split);
-            self.starts.pop();
-            self.flush()?;
-            let start = self.begin_batch();
-            self.frame
-                .extend_from_slice(last.get(BATCH_HEADER_BYTES..).unwrap_or_default());
-            debug_assert_eq!(self.frame.len() - start, added, "the batch moved whole");
         }
         self.taken.push(batch.records.clone());
         self.await_room()
@@ -101,12 +104,6 @@ impl<F: DiskFile> Writer<F> {
 
     fn span(&self) -> u64 {
         (self.frame.len() as u64).next_multiple_of(JOURNAL_PAGE_BYTES)
-    }
-
-    /// A group of batches past this is written as a frame of its own, so that one commit of
-    /// many batches never needs the whole ring at once.
-    fn group_bytes_max(&self) -> u64 {
-        self.journal.ring_bytes() / 4
     }
 
     /// Waits for the checkpointer until the frame fits without touching unfolded bytes.

@@ -84,6 +84,15 @@ fn version_1_is_frozen() {
 }
 
 #[test]
+fn the_bound_is_one() {
+    for record in one_of_each() {
+        let mut out = Vec::new();
+        encode_records(&mut out, core::slice::from_ref(&record));
+        assert!(encoded_bytes_max(&[record]) >= out.len() as u64);
+    }
+}
+
+#[test]
 fn a_cut_never_decodes_to_the_whole() {
     for len in 0..GOLDEN_V1.len() {
         let cut = decode_records(&Bytes::from_static(&GOLDEN_V1[..len]));

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::{Disk, DiskFile, Guard};
 
+type Content = Arc<Mutex<Vec<u8>>>;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemoryDisk {
-    files: Arc<Mutex<BTreeMap<String, Arc<Mutex<Vec<u8>>>>>>,
+    files: Arc<Mutex<BTreeMap<String, Content>>>,
     pub(super) faults: Arc<Faults>,
 }
 
@@ -38,7 +40,7 @@ impl Default for Faults {
 
 #[derive(Debug)]
 pub(super) struct MemoryFile {
-    bytes: Arc<Mutex<Vec<u8>>>,
+    bytes: Content,
     faults: Arc<Faults>,
 }
 
