@@ -4,9 +4,11 @@
 //! Each panics when a promise is broken and accepts any bytes.
 
 mod config;
+mod store;
 mod subject;
 mod wire;
 
 pub use config::config;
+pub use store::store;
 pub use subject::subject;
 pub use wire::wire;

@@ -1,19 +1,29 @@
-//! Runs one world once more: `sim replay WORLD SEED`.
+//! Runs worlds once more: `sim replay WORLD SEED`, or many of them: `sim run store COUNT [FROM]`.
+
+#![expect(clippy::print_stdout, reason = "a tool that answers on the terminal")]
 
 use std::process::ExitCode;
 
-use sim::link_world;
+use sim::{link_world, store_world};
 
-#[expect(clippy::print_stdout, reason = "this is what it is for")]
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let ["replay", "link", seed] = words.as_slice() else {
-        return usage();
+    let (command, world, numbers) = match words.as_slice() {
+        [command, world, numbers @ ..] => (*command, *world, numbers),
+        _ => return usage(),
     };
-    let Ok(seed) = seed.parse() else {
-        return usage();
-    };
+    let numbers: Option<Vec<u64>> = numbers.iter().map(|word| word.parse().ok()).collect();
+    match (command, world, numbers.as_deref()) {
+        ("replay", "link", Some([seed])) => link(*seed),
+        ("replay", "store", Some([seed])) => stores(*seed, 1),
+        ("run", "store", Some([count])) => stores(0, *count),
+        ("run", "store", Some([count, from])) => stores(*from, *count),
+        _ => usage(),
+    }
+}
+
+fn link(seed: u64) -> ExitCode {
     let report = link_world::run(seed, link_world::Variant::Sound);
     for line in &report.tail {
         println!("{line}");
@@ -25,8 +35,23 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(report.verdict.is_err()))
 }
 
-#[expect(clippy::print_stdout, reason = "this is what it is for")]
+/// Each twice: two runs of one seed must not differ.
+fn stores(from: u64, count: u64) -> ExitCode {
+    for seed in from..from.saturating_add(count) {
+        let runs = [(); 2].map(|()| store_world::run::<store_world::Plain>(seed));
+        let broken = match runs {
+            [Ok(one), Ok(two)] if one == two => continue,
+            [Ok(one), Ok(two)] => format!("two runs differ: {one:?} and {two:?}"),
+            [Err(broken), _] | [_, Err(broken)] => broken,
+        };
+        println!("{broken}\nsim replay store {seed}");
+        return ExitCode::FAILURE;
+    }
+    println!("{count} stores from seed {from} hold");
+    ExitCode::SUCCESS
+}
+
 fn usage() -> ExitCode {
-    println!("usage: sim replay link SEED");
+    println!("usage: sim replay link|store SEED, sim run store COUNT [FROM]");
     ExitCode::from(2)
 }

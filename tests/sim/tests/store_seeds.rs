@@ -1,0 +1,36 @@
+//! A store on a failing disk keeps what it acknowledged, in a thousand worlds.
+
+use sim::store_world::{Plain, run};
+
+fn worlds(seeds: core::ops::Range<u64>) {
+    for seed in seeds {
+        let trace = run::<Plain>(seed).unwrap_or_else(|broken| {
+            panic!("{broken}\ncargo run -p sim -- replay store {seed}");
+        });
+        assert_eq!(
+            run::<Plain>(seed),
+            Ok(trace),
+            "two runs of seed {seed} differ"
+        );
+    }
+}
+
+#[test]
+fn the_first_quarter_holds() {
+    worlds(0..250);
+}
+
+#[test]
+fn the_second_quarter_holds() {
+    worlds(250..500);
+}
+
+#[test]
+fn the_third_quarter_holds() {
+    worlds(500..750);
+}
+
+#[test]
+fn the_fourth_quarter_holds() {
+    worlds(750..1000);
+}
