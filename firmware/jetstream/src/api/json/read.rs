@@ -220,7 +220,7 @@ impl<'a> Field<'a> {
     }
 
     /// The value as JSON text, for messages.
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self.value {
             Json::Null => "null".to_owned(),
             Json::Bool(value) => value.to_string(),

@@ -1,9 +1,9 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An enum with Go's exact texts and its error for any other.
+/// An enum with Go's exact texts.
 macro_rules! texts {
-    ($(#[$doc:meta])* $name:ident else $unknown:expr; { $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(| $also:literal)*,)* }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal $(| $also:literal)*,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub(crate) enum $name { $($(#[$variant_doc])* $variant,)* }
@@ -12,6 +12,14 @@ macro_rules! texts {
             /// As it stands in JSON.
             pub(crate) const fn text(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
+            }
+
+            /// What a text in JSON means.
+            pub(crate) fn from_text(text: &str) -> Option<Self> {
+                match text {
+                    $($text $(| $also)* => Some(Self::$variant),)*
+                    _ => None,
+                }
             }
         }
 
@@ -24,10 +32,7 @@ macro_rules! texts {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                match text.as_str() {
-                    $($text $(| $also)* => Ok(Self::$variant),)*
-                    other => Err(D::Error::custom($unknown(other))),
-                }
+                Self::from_text(&text).ok_or_else(|| D::Error::custom("no such policy"))
             }
         }
     };
@@ -35,7 +40,7 @@ macro_rules! texts {
 
 texts! {
     /// Where a consumer starts.
-    DeliverPolicy else no_such; {
+    DeliverPolicy {
         /// At the first message.
         #[default]
         All = "all" | "undefined",
@@ -54,7 +59,7 @@ texts! {
 
 texts! {
     /// What has to be acknowledged.
-    AckPolicy else no_such; {
+    AckPolicy {
         /// Nothing.
         #[default]
         None = "none",
@@ -69,7 +74,7 @@ texts! {
 
 texts! {
     /// How fast stored messages are delivered.
-    ReplayPolicy else no_such; {
+    ReplayPolicy {
         /// As fast as possible.
         #[default]
         Instant = "instant",
@@ -80,7 +85,7 @@ texts! {
 
 texts! {
     /// Who of several pullers is served first.
-    PriorityPolicy else no_such_priority; {
+    PriorityPolicy {
         /// All alike.
         #[default]
         None = "none" | "",
@@ -91,14 +96,6 @@ texts! {
         /// By number.
         Prioritized = "prioritized",
     }
-}
-
-fn no_such(text: &str) -> String {
-    format!("can not unmarshal {:?}", format!("{text:?}"))
-}
-
-fn no_such_priority(text: &str) -> String {
-    format!("unknown priority policy: {text:?}")
 }
 
 impl AckPolicy {

@@ -1,27 +1,23 @@
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use frond_clock::Timestamp;
 
-use super::ConsumerConfig;
-use crate::errors::{ApiError, INVALID_JSON};
+use super::{AckPolicy, ConsumerConfig, DeliverPolicy, PriorityPolicy, ReplayPolicy};
+use crate::api::json::{self, Field};
+use crate::errors::ApiError;
 
 /// What a create call does when the consumer exists, or does not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Creates it or changes it.
     #[default]
-    #[serde(rename = "")]
     CreateOrUpdate,
     /// It must not exist, unless it is the same.
-    #[serde(rename = "create")]
     Create,
     /// It must exist.
-    #[serde(rename = "update")]
     Update,
 }
 
 /// The body of `$JS.API.CONSUMER.CREATE…`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CreateRequest {
     /// The stream, which must be the one named by the subject.
     pub(crate) stream_name: String,
@@ -33,106 +29,137 @@ pub(crate) struct CreateRequest {
     pub(crate) pedantic: bool,
 }
 
-const REQUEST_KEYS: &[&str] = &["stream_name", "config", "action", "pedantic"];
-
-const CONFIG_KEYS: &[&str] = &[
-    "durable_name",
-    "name",
-    "description",
-    "deliver_policy",
-    "opt_start_seq",
-    "opt_start_time",
-    "ack_policy",
-    "ack_wait",
-    "max_deliver",
-    "backoff",
-    "filter_subject",
-    "filter_subjects",
-    "replay_policy",
-    "rate_limit_bps",
-    "sample_freq",
-    "max_waiting",
-    "max_ack_pending",
-    "flow_control",
-    "headers_only",
-    "max_batch",
-    "max_expires",
-    "max_bytes",
-    "deliver_subject",
-    "deliver_group",
-    "idle_heartbeat",
-    "inactive_threshold",
-    "num_replicas",
-    "mem_storage",
-    "direct",
-    "sourcing",
-    "metadata",
-    "pause_until",
-    "priority_groups",
-    "priority_policy",
-    "priority_timeout",
-];
-
 impl CreateRequest {
-    /// Reads a body. With `strict`, an unknown key is an error as Go words it.
+    /// Reads a body as Go would. With `strict`, an unknown key is an error.
     ///
     /// # Errors
     /// 10025 with the reason.
     pub(crate) fn parse(body: &[u8], strict: bool) -> Result<Self, ApiError> {
-        let invalid = |text: String| INVALID_JSON.with("err", text);
-        let value: Value =
-            serde_json::from_slice(body).map_err(|error| invalid(go_text(&error)))?;
-        let Value::Object(map) = value else {
-            return Err(invalid(format!(
-                "json: cannot unmarshal {} into Go value of type server.CreateConsumerRequest",
-                kind(&value)
-            )));
-        };
-        let mut map = known(map, REQUEST_KEYS, strict).map_err(invalid)?;
-        if let Some(Value::Object(config)) = map.remove("config") {
-            let config = known(config, CONFIG_KEYS, strict).map_err(invalid)?;
-            map.insert("config".into(), Value::Object(config));
-        }
-        serde_json::from_value(Value::Object(map)).map_err(|error| invalid(error.to_string()))
-    }
-}
-
-/// Keys in their own spelling (Go ignores case), without those set to null.
-fn known(
-    map: Map<String, Value>,
-    keys: &[&str],
-    strict: bool,
-) -> Result<Map<String, Value>, String> {
-    let mut kept = Map::new();
-    for (key, value) in map {
-        match keys.iter().find(|known| known.eq_ignore_ascii_case(&key)) {
-            Some(_) if value.is_null() => {}
-            Some(known) => {
-                kept.insert((*known).into(), value);
+        let mut request = Self::default();
+        json::request(body, "CreateConsumerRequest", strict, |key, field| {
+            match key {
+                "stream_name" => request.stream_name = field.string()?,
+                "config" => json::fields(field, "server.ConsumerConfig", |key, field| {
+                    request.config.set(key, field)
+                })?,
+                "action" => request.action = action(field)?,
+                "pedantic" => request.pedantic = field.bool()?,
+                _ => return Ok(false),
             }
-            None if strict => return Err(format!("json: unknown field {key:?}")),
-            None => {}
+            Ok(true)
+        })?;
+        Ok(request)
+    }
+}
+
+fn action(field: Field<'_>) -> Result<Action, String> {
+    let named = |text: &str| match text {
+        "" => Some(Action::CreateOrUpdate),
+        "create" => Some(Action::Create),
+        "update" => Some(Action::Update),
+        _ => None,
+    };
+    field
+        .choice(named)
+        .ok_or_else(|| format!("unknown consumer action: {}", field.text()))
+}
+
+/// A time; Go's zero time, which ours cannot count to, is none.
+fn time(field: Field<'_>) -> Result<Option<Timestamp>, String> {
+    let is_zero = |text: &str| (text == "0001-01-01T00:00:00Z").then_some(());
+    match field.choice(is_zero) {
+        Some(()) => Ok(None),
+        None => field.time(),
+    }
+}
+
+impl ConsumerConfig {
+    /// Takes one member; false when there is no such.
+    fn set(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
+        let known = self.set_text(key, field)?
+            || self.set_number(key, field)?
+            || self.set_flag(key, field)?
+            || self.set_choice(key, field)?;
+        Ok(known)
+    }
+
+    fn set_text(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
+        let place = match key {
+            "durable_name" => &mut self.durable_name,
+            "name" => &mut self.name,
+            "description" => &mut self.description,
+            "filter_subject" => &mut self.filter_subject,
+            "sample_freq" => &mut self.sample_freq,
+            "deliver_subject" => &mut self.deliver_subject,
+            "deliver_group" => &mut self.deliver_group,
+            _ => return Ok(false),
+        };
+        *place = field.string()?;
+        Ok(true)
+    }
+
+    fn set_number(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
+        let (place, go_type) = match key {
+            "ack_wait" => (&mut self.ack_wait, "time.Duration"),
+            "max_deliver" => (&mut self.max_deliver, "int"),
+            "max_waiting" => (&mut self.max_waiting, "int"),
+            "max_ack_pending" => (&mut self.max_ack_pending, "int"),
+            "max_batch" => (&mut self.max_batch, "int"),
+            "max_expires" => (&mut self.max_expires, "time.Duration"),
+            "max_bytes" => (&mut self.max_bytes, "int"),
+            "idle_heartbeat" => (&mut self.idle_heartbeat, "time.Duration"),
+            "inactive_threshold" => (&mut self.inactive_threshold, "time.Duration"),
+            "num_replicas" => (&mut self.num_replicas, "int"),
+            "priority_timeout" => (&mut self.priority_timeout, "time.Duration"),
+            "opt_start_seq" => {
+                self.opt_start_seq = field.uint64()?;
+                return Ok(true);
+            }
+            "rate_limit_bps" => {
+                self.rate_limit_bps = field.uint64()?;
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        *place = field.int64(go_type)?;
+        Ok(true)
+    }
+
+    fn set_flag(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
+        let place = match key {
+            "flow_control" => &mut self.flow_control,
+            "headers_only" => &mut self.headers_only,
+            "mem_storage" => &mut self.mem_storage,
+            "direct" => &mut self.direct,
+            "sourcing" => &mut self.sourcing,
+            _ => return Ok(false),
+        };
+        *place = field.bool()?;
+        Ok(true)
+    }
+
+    fn set_choice(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
+        match key {
+            "deliver_policy" => self.deliver_policy = field.one_of(DeliverPolicy::from_text)?,
+            "ack_policy" => self.ack_policy = field.one_of(AckPolicy::from_text)?,
+            "replay_policy" => self.replay_policy = field.one_of(ReplayPolicy::from_text)?,
+            "priority_policy" => {
+                self.priority_policy = field
+                    .choice(PriorityPolicy::from_text)
+                    .ok_or_else(|| format!("unknown priority policy: {}", field.text()))?;
+            }
+            "opt_start_time" => self.opt_start_time = time(field)?,
+            "pause_until" => self.pause_until = time(field)?,
+            "filter_subjects" => self.filter_subjects = field.strings()?,
+            "priority_groups" => self.priority_groups = field.strings()?,
+            "metadata" => self.metadata = field.string_map()?,
+            "backoff" => {
+                let steps = field.items("[]time.Duration")?.into_iter();
+                let steps = steps.map(|step| step.int64("time.Duration"));
+                self.backoff = steps.collect::<Result<_, _>>()?;
+            }
+            _ => return Ok(false),
         }
-    }
-    Ok(kept)
-}
-
-/// The reason a text is no JSON, as near to Go's words as matters.
-fn go_text(error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        "unexpected EOF".into()
-    } else {
-        error.to_string()
-    }
-}
-
-const fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+        Ok(true)
     }
 }

@@ -42,7 +42,10 @@ fn answers_are_those_of_the_real_server() {
     for line in include_str!("golden.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let stream = stream(case["stream"].as_str().unwrap());
-        let body = case["request"].to_string();
+        let body = match case["raw"].as_str() {
+            Some(raw) => raw.to_owned(),
+            None => case["request"].to_string(),
+        };
         match answer(body.as_bytes(), &stream) {
             Ok(config) => {
                 let shown = serde_json::to_value(&config).unwrap();
