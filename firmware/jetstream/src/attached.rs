@@ -62,7 +62,13 @@ impl JetStream {
     ) {
         while let Some((tenant, output)) = self.wish(stream, consumer) {
             match output {
-                ConsumerOutput::Deliver { to, message } => self.deliver(tenant, &to, &message),
+                ConsumerOutput::Deliver { shown, message } => {
+                    self.out.push_back(Output::Publish {
+                        tenant,
+                        message,
+                        shown: Some(shown),
+                    });
+                }
                 ConsumerOutput::Publish(message) => self.publish(tenant, message),
                 ConsumerOutput::Fetch(seqs) => self.fetch_for(stream, consumer, &seqs),
                 ConsumerOutput::Save { number, need, what } => {
@@ -124,19 +130,6 @@ impl JetStream {
                 self.timers.cancel(&alarm);
             }
         }
-    }
-
-    /// Receivers are found by `to` and see the message's own subject.
-    fn deliver(&mut self, tenant: Tenant, to: &str, message: &MessageBuf) {
-        let routed = Message {
-            subject: to,
-            ..message.message()
-        };
-        self.out.push_back(Output::Publish {
-            tenant,
-            message: MessageBuf::copy_of(&routed),
-            shown: Some(message.subject().into()),
-        });
     }
 
     fn fetch_for(&mut self, stream: StreamId, consumer: ConsumerId, seqs: &[Seq]) {

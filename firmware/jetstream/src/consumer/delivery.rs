@@ -250,8 +250,8 @@ impl Consumer {
         };
         self.note(scene, parcel);
         self.out.push(ConsumerOutput::Deliver {
-            to: to.clone(),
-            message: parcel.message(),
+            shown: parcel.body.subject().into(),
+            message: parcel.message(&to),
         });
         if let Some(bytes) = unused {
             let text = "409 Batch Completed";
@@ -354,9 +354,9 @@ impl Parcel<'_> {
         self.body.subject().len() + self.reply.len() + self.header.len() + self.payload.len()
     }
 
-    fn message(&self) -> MessageBuf {
+    fn message(&self, to: &str) -> MessageBuf {
         MessageBuf::copy_of(&Message {
-            subject: self.body.subject(),
+            subject: to,
             reply: Some(&self.reply),
             header: &self.header,
             payload: self.payload,

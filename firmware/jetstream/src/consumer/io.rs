@@ -86,11 +86,12 @@ pub(crate) enum ConsumerInput<'a> {
 /// What a consumer wants, in order.
 #[derive(Debug)]
 pub(crate) enum ConsumerOutput {
-    /// Publish a message routed by `to`, showing the message's own subject to the receiver.
+    /// Publish a message: its subject routes it (the deliver subject or a pull request's inbox),
+    /// its reply is the ack subject.
     Deliver {
-        /// The deliver subject or the pull request's inbox.
-        to: Box<str>,
-        /// Subject = what the receiver sees (the stored subject), reply = ack subject.
+        /// The subject receivers see: the one it is stored under.
+        shown: Box<str>,
+        /// The message.
         message: MessageBuf,
     },
     /// Publish a message as it is: a status, an empty double-ack answer, an advisory.

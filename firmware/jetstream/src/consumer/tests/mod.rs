@@ -246,10 +246,10 @@ impl World {
         let mut answers = vec![];
         while let Some(output) = self.consumer.poll() {
             match output {
-                ConsumerOutput::Deliver { to, message } => self.note(&to, &message),
+                ConsumerOutput::Deliver { shown, message } => self.note(&shown, &message),
                 ConsumerOutput::Publish(message) => {
-                    let to = message.subject().to_owned();
-                    self.note(&to, &message);
+                    let shown = message.subject().to_owned();
+                    self.note(&shown, &message);
                 }
                 ConsumerOutput::Fetch(seqs) => self.fetched.push(seqs),
                 ConsumerOutput::Save { number, need, what } => {
@@ -313,12 +313,12 @@ impl World {
         self.time();
     }
 
-    fn note(&mut self, to: &str, message: &MessageBuf) {
+    fn note(&mut self, shown: &str, message: &MessageBuf) {
         let parts = message.message();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         self.seen.push(Seen {
-            to: to.into(),
-            subject: parts.subject.into(),
+            to: parts.subject.into(),
+            subject: shown.into(),
             reply: parts.reply.unwrap_or_default().into(),
             header: text(parts.header),
             payload: text(parts.payload),
