@@ -38,4 +38,4 @@ pub use outbox::Outbox;
 pub use output::Output;
 pub use setup::Setup;
 pub use taken::{Next, Taken};
-pub use view::{AccountView, ClientView, ClosedClient, SubView, Totals};
+pub use view::{AccountView, ClientView, ClosedClient, LineView, SubView, Totals};

@@ -280,6 +280,8 @@ impl Broker {
             connection.traffic.in_bytes += bytes;
             self.totals.traffic.in_msgs += 1;
             self.totals.traffic.in_bytes += bytes;
+            self.totals.links.in_msgs += 1;
+            self.totals.links.in_bytes += bytes;
         }
     }
 

@@ -361,6 +361,8 @@ impl Broker {
             connection.traffic.out_bytes += bytes;
             self.totals.traffic.out_msgs += 1;
             self.totals.traffic.out_bytes += bytes;
+            self.totals.links.out_msgs += 1;
+            self.totals.links.out_bytes += bytes;
             self.stalled |= connection.outbox.len() > self.limits.outbox_bytes_max / 4 * 3;
         }
         if !connection.dirty {

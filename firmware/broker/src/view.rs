@@ -52,6 +52,21 @@ pub struct ClosedClient {
     pub reason: Box<str>,
 }
 
+/// A connection of any kind as monitoring shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineView {
+    /// Where the other end is.
+    pub peer: PeerAddr,
+    /// When it connected.
+    pub start: Timestamp,
+    /// When the other end last said anything.
+    pub last_activity: Timestamp,
+    /// Bytes waiting to be written to it.
+    pub pending_bytes: usize,
+    /// What it sent and got.
+    pub traffic: Traffic,
+}
+
 /// A subscription as monitoring shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubView<'a> {
@@ -95,6 +110,8 @@ pub struct AccountView {
 pub struct Totals {
     /// Of all connections, gone ones included.
     pub traffic: Traffic,
+    /// The links' part of that.
+    pub links: Traffic,
     /// Clients that ever connected.
     pub connections: u64,
     /// Connections closed because they read too slowly.
@@ -170,6 +187,19 @@ impl Broker {
     pub fn peer(&self, conn: Conn) -> Option<(PeerAddr, Timestamp)> {
         let connection = self.conns.get(*self.by_conn.get(&conn)?)?;
         Some((connection.peer, connection.started.wall))
+    }
+
+    /// What is known of a connection whoever is at its other end.
+    #[must_use]
+    pub fn line(&self, conn: Conn) -> Option<LineView> {
+        let connection = self.conns.get(*self.by_conn.get(&conn)?)?;
+        Some(LineView {
+            peer: connection.peer,
+            start: connection.started.wall,
+            last_activity: connection.last_activity,
+            pending_bytes: connection.outbox.len(),
+            traffic: connection.traffic,
+        })
     }
 
     /// Clients connected now.

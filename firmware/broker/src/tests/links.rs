@@ -86,6 +86,33 @@ fn a_request_crosses_two_brokers_and_its_answer_comes_back() {
 }
 
 #[test]
+fn what_links_carry_is_counted_apart() {
+    let (mut a, mut b) = (World::open_to_all(), World::open_to_all());
+    let subscriber = a.quiet();
+    a.say(subscriber, "SUB x 1\r\n");
+    let (to_b, to_a) = join(&mut a, &mut b, ["b", "a"]);
+    pump((&mut a, to_b), (&mut b, to_a));
+    let publisher = b.quiet();
+    b.say(publisher, "PUB x 3\r\nabc\r\n");
+    pump((&mut a, to_b), (&mut b, to_a));
+    let one = (1, 3);
+    let (got, sent) = (a.broker.totals(), b.broker.totals());
+    assert_eq!((got.links.in_msgs, got.links.in_bytes), one);
+    assert_eq!((sent.links.out_msgs, sent.links.out_bytes), one);
+    assert_eq!((got.links.out_msgs, sent.links.in_msgs), (0, 0));
+    assert_eq!((got.traffic.out_msgs, sent.traffic.in_msgs), (1, 1));
+    assert_eq!(
+        a.broker.line(to_b).map(|line| line.traffic),
+        Some(got.links)
+    );
+    assert_eq!(
+        b.broker.line(to_a).map(|line| line.traffic),
+        Some(sent.links)
+    );
+    assert_eq!(a.broker.line(Conn(99)), None);
+}
+
+#[test]
 fn interest_is_told_as_it_comes_and_goes() {
     let (mut world, peer) = with_peer("p");
     let client = world.quiet();
