@@ -12,8 +12,10 @@
 )]
 
 mod binary;
+mod http;
 mod peers;
 mod process;
+mod run;
 mod say;
 mod server;
 mod setup;
@@ -22,8 +24,10 @@ pub mod story;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
+pub use http::http_get;
 pub use peers::{nats_cli, python, real_server};
 pub use process::Usage;
+pub use run::{Ended, run};
 pub use say::say;
 pub use server::Server;
 pub use setup::{Setup, free_port};

@@ -63,6 +63,15 @@ impl Server {
         (self.child, self.client) = launch(self.kind, &self.setup, self.dir.path(), self.starts);
     }
 
+    /// Starts the server again in the same folder, set up in another way (the configuration file stays).
+    ///
+    /// # Panics
+    /// When it isn't ready in time.
+    pub fn restart_as(&mut self, change: impl FnOnce(Setup) -> Setup) {
+        self.setup = change(std::mem::take(&mut self.setup));
+        self.restart();
+    }
+
     /// SIGKILL: nothing is flushed, nobody is told.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
@@ -136,7 +145,7 @@ impl Drop for Server {
 
 fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {
     let log = log_path(dir, nth);
-    let mut command = Command::new(setup.binary.clone().unwrap_or_else(|| kind.binary()));
+    let mut command = command(kind, setup);
     command
         .args(&setup.args)
         .current_dir(dir)
@@ -163,6 +172,17 @@ fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {
         None
     });
     (child, address)
+}
+
+/// The binary, or the command it is started through with the binary as its first argument.
+fn command(kind: Kind, setup: &Setup) -> Command {
+    let binary = setup.binary.clone().unwrap_or_else(|| kind.binary());
+    let Some((first, rest)) = setup.through.split_first() else {
+        return Command::new(binary);
+    };
+    let mut command = Command::new(first);
+    command.args(rest).arg(binary);
+    command
 }
 
 /// The address from the line that client libraries look for as well.

@@ -9,6 +9,7 @@ pub struct Setup {
     pub(crate) config: Option<String>,
     pub(crate) args: Vec<String>,
     pub(crate) binary: Option<PathBuf>,
+    pub(crate) through: Vec<String>,
 }
 
 impl Setup {
@@ -38,6 +39,13 @@ impl Setup {
     pub fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
         self.args.extend(args.into_iter().map(str::to_owned));
         self
+    }
+
+    /// Starts the server through a command that ends in `exec`, such as a shell that sets limits first.
+    #[must_use]
+    pub fn through<'a>(self, command: impl IntoIterator<Item = &'a str>) -> Self {
+        let through = command.into_iter().map(str::to_owned).collect();
+        Self { through, ..self }
     }
 
     /// Starts this binary instead of the kind's own.

@@ -1,0 +1,34 @@
+//! One HTTP request, as monitoring tools make them.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+const READ_BOUND: Duration = Duration::from_secs(10);
+
+/// Asks for a path; gives the status code and the body.
+///
+/// # Panics
+/// When nobody answers, or not in HTTP.
+#[must_use]
+pub fn http_get(addr: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(addr).expect("somebody listens for HTTP");
+    stream
+        .set_read_timeout(Some(READ_BOUND))
+        .expect("a socket option");
+    // 1.0 keeps the body in one piece.
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {addr}\r\n\r\n");
+    stream
+        .write_all(request.as_bytes())
+        .expect("the request is taken");
+    let mut answer = String::new();
+    stream
+        .read_to_string(&mut answer)
+        .expect("an answer in text");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    let code = head
+        .split_whitespace()
+        .nth(1)
+        .and_then(|code| code.parse().ok());
+    (code.expect("a status code"), body.to_owned())
+}
