@@ -1,1 +1,21 @@
 //! The whole server as one value: handle, poll, deadline.
+//!
+//! The node moves outputs of one machine to inputs of another and decides nothing itself:
+//! the broker knows no streams, the streams know no connections. It knows no sockets, no files
+//! and no kind of peer: see [`LinkMakers`].
+
+mod bridge;
+mod io;
+mod lame_duck;
+mod links;
+mod node;
+mod reload;
+mod seed;
+mod setup;
+mod view;
+
+pub use io::{Input, Listener, Output};
+pub use links::{Accepting, LeafListener, LinkMakers, Soliciting};
+pub use node::Node;
+pub use seed::{NodeSeed, StorageLimits, VERSION};
+pub use view::{StreamsView, View};

@@ -1,0 +1,232 @@
+//! Between the broker and the streams: outputs of one become inputs of the other.
+
+use frond_account::AccountId;
+use frond_broker::{Broker, Level};
+use frond_clock::Now;
+use frond_jetstream::{self as jetstream, Facts, JetStream, Reach, Solo, Tenant};
+use frond_ledger::Recovered;
+
+use crate::{Node, Output, StorageLimits, VERSION, setup};
+
+/// The streams of a node that has JetStream.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) machine: JetStream,
+    pub(crate) limits: StorageLimits,
+    /// Streams and messages the disk had at the start.
+    pub(crate) recovered: (usize, u64),
+}
+
+/// The streams' question who listens, answered by the broker.
+struct Listeners<'a>(&'a Broker);
+
+impl Reach for Listeners<'_> {
+    fn has_interest(&self, tenant: Tenant, subject: &str) -> bool {
+        self.0.has_interest(AccountId(tenant.0), subject)
+    }
+}
+
+impl Node {
+    /// Brings the streams back and answers the API in every account that has JetStream.
+    pub fn start_jetstream(&mut self, now: Now, recovered: Recovered, limits: StorageLimits) {
+        let streams = recovered.streams.len();
+        let messages = recovered
+            .streams
+            .iter()
+            .map(|stream| stream.heads.len() as u64)
+            .sum();
+        let facts = self.stream_facts(&limits);
+        let seed = u64::from_le_bytes(self.seed.random[8..16].try_into().unwrap_or_default());
+        let machine = JetStream::new(facts, seed, Box::new(Solo::new()), recovered);
+        self.streams = Some(Streams {
+            machine,
+            limits,
+            recovered: (streams, messages),
+        });
+        self.enable_accounts(now);
+        self.settle(now);
+    }
+
+    /// Streams and messages that were there at the start.
+    #[must_use]
+    pub fn recovered(&self) -> (usize, u64) {
+        self.streams
+            .as_ref()
+            .map_or((0, 0), |streams| streams.recovered)
+    }
+
+    fn stream_facts(&self, limits: &StorageLimits) -> Facts {
+        let bounds = &self.config.jetstream.limits;
+        let number =
+            |value: Option<u64>| value.map_or(0, |value| i64::try_from(value).unwrap_or(i64::MAX));
+        Facts {
+            server_name: self.facts().name.as_str().into(),
+            domain: self.config.jetstream.domain.as_deref().map(Into::into),
+            version: VERSION.into(),
+            memory_bytes_max: Some(limits.memory_bytes_max),
+            storage_bytes_max: Some(limits.file_bytes_max),
+            strict: self.config.jetstream.strict,
+            duplicate_window_ns_max: bounds
+                .duplicates
+                .map(|window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX)),
+            max_ack_pending: number(bounds.max_ack_pending),
+            max_request_batch: number(bounds.max_request_batch),
+            ..Facts::default()
+        }
+    }
+
+    /// Accounts that have JetStream, by the configuration in force.
+    pub(crate) fn enable_accounts(&mut self, now: Now) {
+        let Some(streams) = &mut self.streams else {
+            return;
+        };
+        for (name, limits) in setup::jetstream_accounts(&self.config) {
+            if let Some(account) = self.broker.directory().find(&name) {
+                streams.machine.enable(
+                    now,
+                    Tenant(account.0),
+                    &name,
+                    limits,
+                    &Listeners(&self.broker),
+                );
+            }
+        }
+    }
+
+    pub(crate) fn tell_streams(&mut self, now: Now, input: jetstream::Input<'_>) {
+        if let Some(streams) = &mut self.streams {
+            streams.machine.handle(now, input, &Listeners(&self.broker));
+        }
+    }
+
+    /// Moves outputs to inputs until neither side wants anything more. The streams are drained
+    /// only when the broker is empty, so that all messages of one read share one batch.
+    pub(crate) fn settle(&mut self, now: Now) {
+        loop {
+            while let Some(output) = self.broker.poll() {
+                self.take_broker_output(now, output);
+            }
+            let mut quiet = true;
+            while let Some(output) = self
+                .streams
+                .as_mut()
+                .and_then(|streams| streams.machine.poll())
+            {
+                quiet = false;
+                self.take_streams_output(now, output);
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    fn take_broker_output(&mut self, now: Now, output: frond_broker::Output) {
+        use frond_broker::Output as From;
+        match output {
+            From::Flush(conn) => self.outputs.push_back(Output::Flush(conn)),
+            From::Close { conn, cause } => self.outputs.push_back(Output::Close { conn, cause }),
+            From::Dial {
+                link,
+                host,
+                port,
+                timeout,
+            } => {
+                self.outputs.push_back(Output::Dial {
+                    link,
+                    host,
+                    port,
+                    timeout,
+                });
+            }
+            From::Bcrypt {
+                conn,
+                token,
+                hash,
+                password,
+            } => {
+                self.outputs.push_back(Output::Check {
+                    conn,
+                    token,
+                    hash,
+                    password,
+                });
+            }
+            From::Log { level, text } => self.outputs.push_back(Output::Log { level, text }),
+            From::Internal {
+                account,
+                id,
+                message,
+                ..
+            } => {
+                let input = jetstream::Input::Message {
+                    tenant: Tenant(account.0),
+                    sub: jetstream::SubId(id),
+                    message,
+                };
+                self.tell_streams(now, input);
+            }
+            From::InterestChanged {
+                account, subject, ..
+            } => {
+                let input = jetstream::Input::Interest {
+                    tenant: Tenant(account.0),
+                    subject: &subject,
+                };
+                self.tell_streams(now, input);
+            }
+            From::Connected(conn) => {
+                self.clients.insert(conn);
+            }
+            From::Disconnected(client) => {
+                self.clients.remove(&frond_broker::Conn(client.client.cid));
+                self.last_closed = Some(client);
+            }
+        }
+    }
+
+    fn take_streams_output(&mut self, now: Now, output: jetstream::Output) {
+        use jetstream::Output as From;
+        match output {
+            From::Subscribe {
+                tenant,
+                subject,
+                sub,
+            } => {
+                self.broker
+                    .subscribe_internal(AccountId(tenant.0), &subject, sub.0);
+            }
+            From::Unsubscribe { tenant, sub } => {
+                self.broker.unsubscribe_internal(AccountId(tenant.0), sub.0);
+            }
+            From::Publish {
+                tenant,
+                message,
+                shown,
+            } => {
+                let account = AccountId(tenant.0);
+                self.broker
+                    .publish_internal(now, account, &message.message(), shown.as_deref());
+            }
+            From::Append(batch) => self.outputs.push_back(Output::Append(batch)),
+            From::Fetch { ticket, query } => {
+                self.outputs.push_back(Output::Fetch { ticket, query })
+            }
+            From::Log { level, text } => {
+                self.outputs.push_back(Output::Log {
+                    level: level_of(level),
+                    text,
+                });
+            }
+        }
+    }
+}
+
+const fn level_of(level: jetstream::Level) -> Level {
+    match level {
+        jetstream::Level::Debug => Level::Debug,
+        jetstream::Level::Info => Level::Info,
+        jetstream::Level::Warn => Level::Warn,
+        jetstream::Level::Error => Level::Error,
+    }
+}

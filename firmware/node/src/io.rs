@@ -1,0 +1,138 @@
+use std::time::Duration;
+
+use frond_broker::{Conn, LinkId, PeerAddr, Taken};
+use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
+
+/// What happens to the node from outside.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// A listener accepted a connection.
+    Opened {
+        /// Its number: rising, never used twice.
+        conn: Conn,
+        /// Which listener.
+        listener: Listener,
+        /// Who called.
+        peer: PeerAddr,
+    },
+    /// A connection has bytes: everything received and not yet understood.
+    Bytes {
+        /// The connection.
+        conn: Conn,
+        /// The bytes.
+        bytes: &'a [u8],
+        /// Filled in: how much was understood, and when to come again.
+        taken: &'a mut Taken,
+    },
+    /// A connection ended, from outside or after [`Output::Close`]; `cause` is one of
+    /// nats-server's close reasons and counts only when it ended from outside.
+    Closed {
+        /// The connection.
+        conn: Conn,
+        /// Why.
+        cause: &'static str,
+    },
+    /// A dial ended.
+    Dialed {
+        /// Who asked for it.
+        link: LinkId,
+        /// The new connection, or the system's words.
+        result: Result<(Conn, PeerAddr), String>,
+    },
+    /// A batch is on the medium.
+    Committed(Receipt),
+    /// A batch could not be kept.
+    Refused {
+        /// Which.
+        ticket: Ticket,
+        /// Why.
+        fault: DiskFault,
+    },
+    /// The answer to a fetch.
+    Fetched {
+        /// Which.
+        ticket: Ticket,
+        /// What the disk had.
+        fetched: Fetched,
+    },
+    /// The answer to [`Output::Check`].
+    Checked {
+        /// The connection.
+        conn: Conn,
+        /// As in the question.
+        token: u64,
+        /// Whether the password fits the hash.
+        fits: bool,
+    },
+    /// Bytes free for streams on the medium.
+    DiskFree(u64),
+    /// The process ends: say goodbye to everybody.
+    Stop,
+    /// Clients are to be moved elsewhere; the process ends after the grace period.
+    LameDuck,
+    /// The deadline passed.
+    Time,
+}
+
+/// What the node wants from outside, in order.
+#[derive(Debug)]
+pub enum Output {
+    /// Bytes wait in the connection's outbox.
+    Flush(Conn),
+    /// Write what its outbox still holds, then close it.
+    Close {
+        /// The connection.
+        conn: Conn,
+        /// One of nats-server's close reasons.
+        cause: Box<str>,
+    },
+    /// Open a connection to another server; the answer is [`Input::Dialed`].
+    Dial {
+        /// Who asks.
+        link: LinkId,
+        /// Name or address.
+        host: String,
+        /// TCP port.
+        port: u16,
+        /// How long to try.
+        timeout: Duration,
+    },
+    /// Keep a batch; the answer is [`Input::Committed`] or [`Input::Refused`].
+    Append(Batch),
+    /// Read messages back; the answer is [`Input::Fetched`].
+    Fetch {
+        /// Comes back with the answer.
+        ticket: Ticket,
+        /// What to read.
+        query: Query,
+    },
+    /// Check a password against a bcrypt hash: slow on purpose, so not in here.
+    Check {
+        /// Comes back with the answer.
+        conn: Conn,
+        /// Comes back with the answer.
+        token: u64,
+        /// The hash, `$2a$…`.
+        hash: String,
+        /// The password.
+        password: String,
+    },
+    /// The lame duck has led everybody away: the process may end.
+    Finished,
+    /// A line for the operator.
+    Log {
+        /// How bad.
+        level: frond_broker::Level,
+        /// In words.
+        text: String,
+    },
+}
+
+/// Which listener accepted a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// The client port.
+    Client,
+    /// The leafnode port.
+    Leaf,
+}

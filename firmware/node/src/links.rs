@@ -1,0 +1,28 @@
+use frond_broker::Link;
+use frond_config::{LeafNodes, Remote};
+
+/// Makes the link of a remote, or says what is wrong with it.
+pub type Soliciting = fn(&Remote, &LeafNodes, Option<&str>) -> Result<Box<dyn Link>, String>;
+
+/// Makes the link of an accepted leafnode connection.
+pub type Accepting = fn(&LeafListener<'_>) -> Box<dyn Link>;
+
+/// How to make the peers this binary knows. The node itself names no kind of peer.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkMakers {
+    /// A remote of the `leafnodes` block; with the text of its credentials file, when it names one.
+    pub solicit: Soliciting,
+    /// The accepting end of a leafnode connection; `None`: this binary accepts none.
+    pub accept: Option<Accepting>,
+}
+
+/// What an accepting end has to know.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafListener<'a> {
+    /// The `leafnodes` block.
+    pub options: &'a LeafNodes,
+    /// The bound port.
+    pub port: u16,
+    /// The number of this connection.
+    pub client_id: u64,
+}

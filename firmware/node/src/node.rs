@@ -1,0 +1,299 @@
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use frond_account::{Directory, nkey};
+use frond_broker::{Broker, ClosedClient, LinkId, Outbox, PeerAddr, ServerFacts, Setup};
+use frond_clock::{Instant, Now, Rng};
+use frond_config::Config;
+use frond_wire::ServerInfo;
+
+use crate::bridge::Streams;
+use crate::lame_duck::LameDuck;
+use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
+
+/// The whole server as one value.
+///
+/// One input with [`Node::handle`], then [`Node::poll`] until it wants nothing; wake it with
+/// [`Input::Time`] when [`Node::deadline`] passes.
+#[derive(Debug)]
+pub struct Node {
+    pub(crate) config: Config,
+    pub(crate) seed: NodeSeed,
+    pub(crate) broker: Broker,
+    pub(crate) streams: Option<Streams>,
+    pub(crate) remotes: Vec<(frond_config::Remote, LinkId)>,
+    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) lame_duck: LameDuck,
+    pub(crate) started: Now,
+    pub(crate) ports: Ports,
+    /// Clients bound now, by connection, for the lame duck.
+    pub(crate) clients: BTreeSet<frond_broker::Conn>,
+    pub(crate) last_closed: Option<Arc<ClosedClient>>,
+}
+
+/// Ports the shell bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ports {
+    pub(crate) client: u16,
+    pub(crate) leaf: u16,
+    pub(crate) monitor: u16,
+}
+
+/// What this server shows as `go`: clients expect a word there.
+const RUNTIME_NAME: &str = "rust";
+
+/// spec: nats-server v2.15.1 server/jetstream_versioning.go `JSApiLevel`
+pub(crate) const API_LEVEL: i64 = 5;
+
+impl Node {
+    /// A node without JetStream and without listeners.
+    ///
+    /// # Errors
+    /// When users and accounts do not fit together; the configuration's check finds these first.
+    pub fn build(now: Now, config: &Config, seed: NodeSeed) -> Result<Self, String> {
+        let directory =
+            Directory::build(&setup::plan(config), None).map_err(|error| error.to_string())?;
+        let key = nkey::KeyPair::from_random(nkey::Role::Server, &seed.random);
+        let facts = facts(config, &key.public_key());
+        let info = info(config, &facts, 0);
+        let rng = Rng::seeded(fold(&seed.random));
+        let setup = Setup {
+            facts,
+            info,
+            limits: setup::limits(config),
+            directory,
+            rng,
+        };
+        Ok(Self {
+            config: config.clone(),
+            seed,
+            broker: Broker::new(setup),
+            streams: None,
+            remotes: Vec::new(),
+            outputs: VecDeque::new(),
+            lame_duck: LameDuck::default(),
+            started: now,
+            ports: Ports::default(),
+            clients: BTreeSet::new(),
+            last_closed: None,
+        })
+    }
+
+    /// Takes one input.
+    pub fn handle(&mut self, now: Now, input: Input<'_>) {
+        debug_assert!(
+            self.outputs.is_empty(),
+            "the outputs of the last input were not taken"
+        );
+        match input {
+            Input::Opened {
+                conn,
+                listener: Listener::Client,
+                peer,
+            } => self.broker.open(now, conn, peer),
+            Input::Opened {
+                conn,
+                listener: Listener::Leaf,
+                peer,
+            } => self.accept_leaf(now, conn, peer),
+            Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
+            Input::Closed { conn, cause } => self.broker.closed(now, conn, cause),
+            Input::Dialed {
+                link,
+                result: Ok((conn, peer)),
+            } => self.broker.opened(now, conn, link, peer),
+            Input::Dialed {
+                link,
+                result: Err(why),
+            } => self.broker.dial_failed(now, link, &why),
+            Input::Checked { conn, token, fits } => self.broker.verified(now, conn, token, fits),
+            Input::Committed(receipt) => {
+                self.tell_streams(now, frond_jetstream::Input::Committed(receipt))
+            }
+            Input::Refused { ticket, fault } => {
+                self.tell_streams(now, frond_jetstream::Input::Refused { ticket, fault });
+            }
+            Input::Fetched { ticket, fetched } => {
+                self.tell_streams(now, frond_jetstream::Input::Fetched { ticket, fetched });
+            }
+            Input::DiskFree(bytes) => {
+                self.tell_streams(now, frond_jetstream::Input::DiskFree(bytes))
+            }
+            Input::LameDuck => self.start_lame_duck(now),
+            Input::Stop => self.broker.shutdown(now),
+            Input::Time => self.on_time(now),
+        }
+        self.settle(now);
+    }
+
+    /// The next wish.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When to wake it if nothing else happens.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        let streams = self
+            .streams
+            .as_ref()
+            .and_then(|streams| streams.machine.deadline());
+        [self.broker.deadline(), streams, self.lame_duck.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// What waits to be written to a connection.
+    pub fn outbox(&mut self, conn: frond_broker::Conn) -> Option<&mut Outbox> {
+        self.broker.outbox(conn)
+    }
+
+    /// Name, id and version of this server.
+    #[must_use]
+    pub const fn facts(&self) -> &ServerFacts {
+        self.broker.facts()
+    }
+
+    /// The shell bound the client port.
+    pub fn set_client_port(&mut self, now: Now, port: u16) {
+        self.ports.client = port;
+        self.publish_facts(now);
+    }
+
+    /// The shell bound the leafnode port.
+    pub const fn set_leaf_port(&mut self, port: u16) {
+        self.ports.leaf = port;
+    }
+
+    /// The shell bound the monitoring port.
+    pub const fn set_monitor_port(&mut self, port: u16) {
+        self.ports.monitor = port;
+    }
+
+    /// Attaches the configured remotes: they dial from the next [`Input::Time`] on.
+    ///
+    /// # Errors
+    /// A remote whose credentials or key are no good.
+    pub fn start_links(&mut self, now: Now) -> Result<(), String> {
+        for remote in self.config.leafnodes.remotes.clone() {
+            self.add_remote(now, remote)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_remote(
+        &mut self,
+        now: Now,
+        remote: frond_config::Remote,
+    ) -> Result<(), String> {
+        let credentials = remote
+            .credentials
+            .as_ref()
+            .and_then(|path| self.seed.credentials.get(path));
+        let link = (self.seed.links.solicit)(
+            &remote,
+            &self.config.leafnodes,
+            credentials.map(String::as_str),
+        )?;
+        let id = self.broker.attach(now, link);
+        self.remotes.push((remote, id));
+        Ok(())
+    }
+
+    fn accept_leaf(&mut self, now: Now, conn: frond_broker::Conn, peer: PeerAddr) {
+        let Some(accept) = self.seed.links.accept else {
+            return;
+        };
+        let options = &self.config.leafnodes;
+        let link = accept(&LeafListener {
+            options,
+            port: self.ports.leaf,
+            client_id: conn.0,
+        });
+        self.broker.accept(now, conn, peer, link);
+    }
+
+    fn on_time(&mut self, now: Now) {
+        self.broker.on_time(now);
+        self.tell_streams(now, frond_jetstream::Input::Time);
+        self.lame_duck_time(now);
+    }
+
+    /// Tells the broker what may have changed of this server's own facts.
+    pub(crate) fn publish_facts(&mut self, now: Now) {
+        let former = self.broker.directory();
+        let Ok(directory) = Directory::build(&setup::plan(&self.config), Some(former)) else {
+            return;
+        };
+        let facts = facts(&self.config, &self.broker.facts().id.clone());
+        let info = info(&self.config, &facts, self.ports.client);
+        self.broker
+            .reload(now, directory, setup::limits(&self.config), facts, info);
+    }
+}
+
+fn fold(random: &[u8; 32]) -> u64 {
+    random
+        .chunks_exact(8)
+        .filter_map(|chunk| chunk.try_into().ok())
+        .map(u64::from_le_bytes)
+        .fold(0, |a, b| a.rotate_left(17) ^ b)
+}
+
+/// What links tell of this server.
+fn facts(config: &Config, id: &str) -> ServerFacts {
+    let name = config.server_name.clone().unwrap_or_else(|| id.to_owned());
+    ServerFacts {
+        id: id.to_owned(),
+        cluster: name.clone(),
+        name,
+        version: VERSION.to_owned(),
+        host: config.host.clone(),
+        max_payload_bytes: i64::try_from(config.limits.max_payload).unwrap_or(i64::MAX),
+        jetstream: config.jetstream.enabled,
+        domain: config
+            .jetstream
+            .domain
+            .clone()
+            .filter(|_| config.jetstream.enabled),
+    }
+}
+
+/// What clients are told of this server.
+fn info(config: &Config, facts: &ServerFacts, port: u16) -> ServerInfo {
+    let (host, port) = advertised(config, port);
+    ServerInfo {
+        server_id: facts.id.clone(),
+        server_name: facts.name.clone(),
+        version: VERSION.to_owned(),
+        proto: 1,
+        go: RUNTIME_NAME.to_owned(),
+        host,
+        port: i64::from(port),
+        headers: !config.no_header_support,
+        max_payload: facts.max_payload_bytes,
+        jetstream: facts.jetstream,
+        domain: facts.domain.clone().unwrap_or_default(),
+        api_lvl: API_LEVEL,
+        ..ServerInfo::default()
+    }
+}
+
+/// `client_advertise` when it is given, else where we listen.
+fn advertised(config: &Config, port: u16) -> (String, u16) {
+    let Some(advertise) = &config.client_advertise else {
+        return (config.host.clone(), port);
+    };
+    match advertise.rsplit_once(':') {
+        Some((host, digits))
+            if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            (
+                host.trim_matches(['[', ']']).to_owned(),
+                digits.parse().unwrap_or(port),
+            )
+        }
+        Some(_) | None => (advertise.clone(), port),
+    }
+}

@@ -1,0 +1,28 @@
+use std::collections::BTreeMap;
+
+use crate::LinkMakers;
+
+/// The nats-server release whose behaviour this server has.
+pub const VERSION: &str = "2.15.1";
+
+/// What a node is given once, besides its configuration.
+#[derive(Clone, Debug)]
+pub struct NodeSeed {
+    /// Randomness from the system: everything else random follows from it.
+    pub random: [u8; 32],
+    /// The peers this binary knows.
+    pub links: LinkMakers,
+    /// Text of the credentials files that remotes name, by path.
+    pub credentials: BTreeMap<String, String>,
+}
+
+/// What JetStream may use in all, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageLimits {
+    /// Bytes of all memory streams.
+    pub memory_bytes_max: u64,
+    /// Bytes of all file streams.
+    pub file_bytes_max: u64,
+    /// The data directory, for monitoring.
+    pub dir: String,
+}

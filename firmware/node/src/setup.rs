@@ -1,0 +1,195 @@
+//! From the configuration's words to what the account, broker and streams crates are built from.
+
+use frond_account as account;
+use frond_broker::Limits;
+use frond_config::{self as config, Config};
+use frond_jetstream::AccountLimits;
+
+/// Who may connect, as the configuration says.
+pub(crate) fn plan(config: &Config) -> account::Plan {
+    let mut accounts = Vec::new();
+    let mut users = global_users(&config.authorization);
+    for one in &config.accounts {
+        accounts.push(account::AccountPlan {
+            name: one.name.clone(),
+            limits: connection_limits(&one.limits),
+            jetstream: one.jetstream.is_some(),
+        });
+        users.extend(
+            one.users
+                .iter()
+                .map(|user| user_plan(user, Some(&one.name))),
+        );
+    }
+    if config.jetstream.enabled && !accounts.iter().any(|a| a.jetstream) {
+        accounts.push(account::AccountPlan {
+            name: account::DEFAULT_ACCOUNT.to_owned(),
+            limits: account::AccountLimits::default(),
+            jetstream: true,
+        });
+    }
+    account::Plan {
+        accounts,
+        users,
+        no_auth_user: config.no_auth_user.clone(),
+        system_account: config.system_account.clone(),
+        leaf_users: leaf_users(&config.leafnodes.authorization),
+        leaf_account: config.leafnodes.authorization.account.clone(),
+    }
+}
+
+fn global_users(authorization: &config::Authorization) -> Vec<account::UserPlan> {
+    let single = match (&authorization.user, &authorization.token) {
+        (Some(user), _) => Some(account::Login::Password {
+            user: user.clone(),
+            secret: secret(authorization.password.as_ref()),
+        }),
+        (None, Some(token)) => Some(account::Login::Token(account::Secret::new(token.expose()))),
+        (None, None) => None,
+    };
+    let single = single.map(|login| account::UserPlan {
+        login,
+        account: None,
+        permissions: authorization.default_permissions.as_ref().map(permissions),
+    });
+    let listed = authorization.users.iter().map(|user| user_plan(user, None));
+    single.into_iter().chain(listed).collect()
+}
+
+fn secret(password: Option<&config::Secret>) -> account::Secret {
+    account::Secret::new(password.map_or("", config::Secret::expose))
+}
+
+fn user_plan(user: &config::User, account: Option<&str>) -> account::UserPlan {
+    let login = match &user.identity {
+        config::Identity::Password { user, password } => account::Login::Password {
+            user: user.clone(),
+            secret: account::Secret::new(password.expose()),
+        },
+        config::Identity::Nkey(key) => account::Login::Nkey(key.clone()),
+    };
+    account::UserPlan {
+        login,
+        account: account.map(str::to_owned),
+        permissions: user.permissions.as_ref().map(permissions),
+    }
+}
+
+fn leaf_users(authorization: &config::LeafAuthorization) -> Vec<account::UserPlan> {
+    let plan = |login, account: &Option<String>| account::UserPlan {
+        login,
+        account: account.clone(),
+        permissions: None,
+    };
+    let single = authorization
+        .user
+        .as_ref()
+        .map(|user| account::Login::Password {
+            user: user.clone(),
+            secret: secret(authorization.password.as_ref()),
+        });
+    let key = authorization.nkey.clone().map(account::Login::Nkey);
+    let own = single
+        .or(key)
+        .map(|login| plan(login, &authorization.account));
+    let listed = authorization.users.iter().map(|user| {
+        let login = account::Login::Password {
+            user: user.user.clone(),
+            secret: account::Secret::new(user.password.expose()),
+        };
+        plan(login, &user.account)
+    });
+    own.into_iter().chain(listed).collect()
+}
+
+fn permissions(given: &config::Permissions) -> account::Permissions {
+    account::Permissions {
+        publish: rules(&given.publish),
+        subscribe: rules(&given.subscribe),
+        allow_responses: given
+            .allow_responses
+            .map(|responses| account::AllowResponses {
+                max_msgs: responses
+                    .max_msgs
+                    .map(|max| u32::try_from(max).unwrap_or(u32::MAX)),
+                expires: responses.expires,
+            }),
+    }
+}
+
+/// An allow list that is given and empty allows nothing; in `account` an empty one allows all.
+fn rules(given: &config::SubjectRules) -> account::SubjectRules {
+    let mut deny: Vec<Box<str>> = given.deny.iter().map(rule).collect();
+    let allow: Vec<Box<str>> = given.allow.iter().flatten().map(rule).collect();
+    if given.allow.is_some() && allow.is_empty() {
+        deny.push(">".into());
+    }
+    account::SubjectRules { allow, deny }
+}
+
+fn rule(rule: &config::SubjectRule) -> Box<str> {
+    match &rule.queue {
+        Some(queue) => format!("{} {queue}", rule.subject).into(),
+        None => rule.subject.as_str().into(),
+    }
+}
+
+fn connection_limits(limits: &config::AccountLimits) -> account::AccountLimits {
+    let number = |value: Option<u64>| value.map(|value| u32::try_from(value).unwrap_or(u32::MAX));
+    account::AccountLimits {
+        connections_max: number(limits.max_connections),
+        subscriptions_max: number(limits.max_subscriptions),
+        payload_bytes_max: number(limits.max_payload),
+        leafnodes_max: number(limits.max_leafnodes),
+    }
+}
+
+/// What connections may use.
+pub(crate) fn limits(config: &Config) -> Limits {
+    let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    let own = Limits::default();
+    Limits {
+        connections_max: size(config.limits.max_connections),
+        subscriptions_max: config.limits.max_subscriptions.map(size),
+        subscription_tokens_max: config.limits.max_subscription_tokens.map(usize::from),
+        control_line_bytes_max: size(config.limits.max_control_line),
+        payload_bytes_max: Some(size(config.limits.max_payload)),
+        outbox_bytes_max: size(config.limits.max_pending),
+        auth_time_max: config.authorization.timeout,
+        ping_interval: config.ping_interval,
+        pings_out_max: u32::try_from(config.ping_max).unwrap_or(u32::MAX),
+        closed_clients_max: size(config.limits.max_closed_clients).min(own.closed_clients_max),
+    }
+}
+
+/// What each account may use of JetStream, by name; `$G` has it all when no account is named.
+pub(crate) fn jetstream_accounts(config: &Config) -> Vec<(String, AccountLimits)> {
+    let named: Vec<_> = config
+        .accounts
+        .iter()
+        .filter_map(|one| Some((one.name.clone(), stream_limits(one.jetstream.as_ref()?))))
+        .collect();
+    if named.is_empty() {
+        vec![(
+            account::DEFAULT_ACCOUNT.to_owned(),
+            AccountLimits::default(),
+        )]
+    } else {
+        named
+    }
+}
+
+fn stream_limits(given: &config::AccountJetStream) -> AccountLimits {
+    let number =
+        |value: Option<u64>| value.map_or(-1, |value| i64::try_from(value).unwrap_or(i64::MAX));
+    AccountLimits {
+        max_memory: number(given.max_memory),
+        max_storage: number(given.max_store),
+        max_streams: number(given.max_streams),
+        max_consumers: number(given.max_consumers),
+        max_ack_pending: number(given.max_ack_pending),
+        memory_max_stream_bytes: number(given.memory_max_stream_bytes),
+        storage_max_stream_bytes: number(given.store_max_stream_bytes),
+        max_bytes_required: given.max_bytes_required,
+    }
+}

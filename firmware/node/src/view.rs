@@ -1,0 +1,62 @@
+use frond_broker::Broker;
+use frond_clock::Now;
+use frond_config::Config;
+use frond_jetstream::JetStream;
+
+use crate::node::Ports;
+use crate::{Node, StorageLimits};
+
+/// The node as it is now, read-only: what monitoring is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The moment it is looked at.
+    pub now: Now,
+    /// When the node was built.
+    pub started: Now,
+    /// The configuration in force.
+    pub config: &'a Config,
+    /// Connections, subscriptions, links.
+    pub broker: &'a Broker,
+    /// Streams, when JetStream is on.
+    pub streams: Option<StreamsView<'a>>,
+    /// Port clients connect to.
+    pub client_port: u16,
+    /// Port leafnodes connect to; 0: none.
+    pub leaf_port: u16,
+    /// Port of monitoring; 0: none.
+    pub monitor_port: u16,
+}
+
+/// JetStream as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamsView<'a> {
+    /// The machine.
+    pub machine: &'a JetStream,
+    /// What it may use, and where.
+    pub limits: &'a StorageLimits,
+}
+
+impl Node {
+    /// What monitoring sees.
+    #[must_use]
+    pub fn view(&self, now: Now) -> View<'_> {
+        let Ports {
+            client,
+            leaf,
+            monitor,
+        } = self.ports;
+        View {
+            now,
+            started: self.started,
+            config: &self.config,
+            broker: &self.broker,
+            streams: self.streams.as_ref().map(|s| StreamsView {
+                machine: &s.machine,
+                limits: &s.limits,
+            }),
+            client_port: client,
+            leaf_port: leaf,
+            monitor_port: monitor,
+        }
+    }
+}
