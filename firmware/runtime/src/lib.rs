@@ -1,1 +1,34 @@
 //! The only crate with tokio: sockets, timers, the disk thread, HTTP, signals.
+//!
+//! One thread owns the node and every socket; one thread syncs the journal, one folds it into the
+//! block store, one reads. This crate decides nothing about messages: it hands inputs to the node
+//! and carries out what the node wants.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the shell is where time, files and the environment come from"
+)]
+
+mod args;
+mod banner;
+mod check;
+mod cli;
+mod clock;
+mod connection;
+mod core;
+mod dial;
+mod disk;
+mod files;
+mod http;
+mod limits;
+mod listener;
+mod log;
+mod meter;
+mod options;
+mod password;
+mod program;
+mod reload;
+mod server;
+mod signals;
+mod space;
+
+pub use program::{Product, run};

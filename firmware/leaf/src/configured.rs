@@ -1,0 +1,135 @@
+//! From the words of the configuration to what this crate works with.
+
+use core::time::Duration;
+
+use frond_config as config;
+
+use crate::{Listener, Remote, RemoteCredentials, RemoteUrl, Secret};
+
+impl Remote {
+    /// The remote that the configuration describes; `credentials` is the text of the file it names.
+    ///
+    /// # Errors
+    /// What is wrong with the credentials file, for an operator.
+    pub fn configured(
+        given: &config::Remote,
+        all: &config::LeafNodes,
+        credentials: Option<&str>,
+    ) -> Result<Self, String> {
+        let urls = given.urls.iter().map(url).collect();
+        let mut remote = Self::new(given.account.clone(), urls);
+        remote.credentials = match (&given.credentials, credentials) {
+            (None, _) => None,
+            (Some(path), None) => return Err(format!("credentials file {path:?} was not read")),
+            (Some(path), Some(text)) => {
+                let found = parse_credentials(text);
+                let missing =
+                    "holds no user JWT with its seed; make it anew with `nsc generate creds`";
+                Some(found.ok_or_else(|| format!("credentials file {path:?} {missing}"))?)
+            }
+        };
+        remote.nkey_seed = given
+            .nkey
+            .as_ref()
+            .map(|seed| Secret(seed.expose().to_owned()));
+        remote.deny_imports.clone_from(&given.deny_imports);
+        remote.deny_exports.clone_from(&given.deny_exports);
+        remote.hub = given.hub;
+        remote.no_randomize = given.no_randomize;
+        remote.ignore_discovered_servers = given.ignore_discovered_servers;
+        remote.request_isolation = given.request_isolation;
+        remote.isolate = given.isolate || all.isolate_interest;
+        remote.disabled = given.disabled;
+        remote.first_info_timeout = given.first_info_timeout;
+        remote.dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
+        remote.reconnect_interval = all.reconnect_interval;
+        Ok(remote)
+    }
+}
+
+impl Listener {
+    /// The listener that the configuration describes, bound to `port`.
+    #[must_use]
+    pub fn configured(all: &config::LeafNodes, port: u16) -> Self {
+        let host = all.listen.as_ref().map_or("0.0.0.0", |listen| &listen.host);
+        let mut listener = Self::new(host, port);
+        if let Some(advertise) = &all.advertise {
+            listener.advertise.clone_from(advertise);
+            listener.leafnode_urls = vec![advertise.clone()];
+        }
+        listener.auth_timeout = all.authorization.timeout.max(Duration::from_millis(1));
+        listener.min_version.clone_from(&all.min_version);
+        listener.isolate = all.isolate_interest;
+        listener
+    }
+}
+
+fn url(given: &config::RemoteUrl) -> RemoteUrl {
+    let mut url = RemoteUrl::new(given.host.clone(), given.port);
+    url.user.clone_from(&given.user);
+    url.pass = given
+        .password
+        .as_ref()
+        .map(|pass| Secret(pass.expose().to_owned()));
+    url
+}
+
+/// A credentials file: a JWT and a seed, each between a line of dashes before and one after.
+///
+/// spec: nats.go `nkeys.ParseDecoratedJWT`, `ParseDecoratedUserNKey`
+fn parse_credentials(text: &str) -> Option<RemoteCredentials> {
+    let mut blocks = Vec::new();
+    let mut inside: Option<String> = None;
+    for line in text.lines().map(str::trim) {
+        match (line.starts_with("---"), inside.take()) {
+            (true, None) => inside = Some(String::new()),
+            (true, Some(block)) if !block.is_empty() => blocks.push(block),
+            (true, Some(_)) => inside = Some(String::new()),
+            (false, Some(block)) => inside = Some(block + line),
+            (false, None) => {}
+        }
+    }
+    let jwt = blocks.first()?.clone();
+    let seed = blocks.iter().find(|block| block.starts_with("SU"))?.clone();
+    Some(RemoteCredentials {
+        jwt,
+        seed: Secret(seed),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "-----BEGIN NATS USER JWT-----\neyJ0.abc\n------END NATS USER JWT------\n\n\
+        ************************* IMPORTANT *************************\nNKEY Seed printed below\n\n\
+        -----BEGIN USER NKEY SEED-----\nSUAAA\n------END USER NKEY SEED------\n";
+
+    #[test]
+    fn a_credentials_file_gives_its_jwt_and_its_seed() {
+        let found = parse_credentials(FILE).unwrap();
+        assert_eq!(
+            (found.jwt.as_str(), found.seed.0.as_str()),
+            ("eyJ0.abc", "SUAAA")
+        );
+        assert_eq!(parse_credentials(&FILE.replace("SUAAA", "")), None);
+        assert_eq!(parse_credentials(""), None);
+    }
+
+    #[test]
+    fn a_named_file_without_both_is_refused_by_name() {
+        let given = config::Remote {
+            credentials: Some("/x.creds".to_owned()),
+            ..test_remote()
+        };
+        let error =
+            Remote::configured(&given, &config::LeafNodes::default(), Some("x")).unwrap_err();
+        assert!(error.contains("/x.creds"), "{error}");
+    }
+
+    fn test_remote() -> config::Remote {
+        let text = "leafnodes { remotes [ { url: \"nats://127.0.0.1:7422\" } ] }";
+        let loaded = config::load_text(text, "x.conf", &config::Nothing).unwrap();
+        loaded.config.leafnodes.remotes.into_iter().next().unwrap()
+    }
+}

@@ -1,0 +1,60 @@
+use std::path::Path;
+use std::time::Duration;
+
+use frond_broker::ServerFacts;
+use frond_config::Config;
+use frond_node::Node;
+
+use crate::Product;
+use crate::options::Options;
+use crate::space::{free_bytes, friendly, limits};
+
+/// The first lines: what this is, under which name, from which file.
+pub(crate) fn starting(product: &Product, facts: &ServerFacts, options: &Options) {
+    tracing::info!("Starting {}", product.name);
+    tracing::info!(
+        "  Version:  {} (speaks nats-server {})",
+        env!("CARGO_PKG_VERSION"),
+        facts.version
+    );
+    tracing::info!("  Name:     {}", facts.name);
+    tracing::info!("  ID:       {}", facts.id);
+    match &options.path {
+        Some(path) => tracing::info!("Using configuration file: {}", path.display()),
+        None => tracing::info!("No configuration file: flags and defaults apply"),
+    }
+    for warning in &options.warnings {
+        tracing::warn!("{warning}");
+    }
+    for note in &options.notes {
+        tracing::info!("{note}");
+    }
+    for line in options.config.advice() {
+        tracing::warn!("{line}");
+    }
+}
+
+/// Before the data directory is opened.
+pub(crate) fn jetstream(config: &Config, dir: &Path) {
+    let limits = limits(config, dir);
+    tracing::info!("Starting JetStream");
+    tracing::info!("---------------- JETSTREAM ----------------");
+    tracing::info!("  Acks:            after the disk has the message");
+    if let Some(domain) = &config.jetstream.domain {
+        tracing::info!("  Domain:          {domain}");
+    }
+    tracing::info!("  Max Memory:      {}", friendly(limits.memory_bytes_max));
+    tracing::info!("  Max Storage:     {}", friendly(limits.file_bytes_max));
+    tracing::info!("  Free Storage:    {}", friendly(free_bytes(dir)));
+    tracing::info!("  Store Directory: \"{}\"", dir.display());
+    tracing::info!("-------------------------------------------");
+}
+
+/// After it was opened and every stream is back.
+pub(crate) fn jetstream_ready(node: &Node, took: Duration) {
+    let (streams, messages) = node.recovered();
+    if streams > 0 {
+        tracing::info!("Restored {streams} streams with {messages} messages");
+    }
+    tracing::info!("Took {took:?} to start JetStream");
+}

@@ -1,0 +1,57 @@
+use std::collections::BTreeMap;
+
+use frond_config::{Config, Source};
+use frond_node::NodeSeed;
+
+use crate::Product;
+use crate::options::System;
+
+/// What a start needs besides the configuration, and the checks that need it: the files remotes
+/// name, and what this binary can do. `-t` makes the same.
+///
+/// # Errors
+/// What is wrong, and what to do.
+pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, String> {
+    let links = (product.links)();
+    if config.leafnodes.listen.is_some() && links.accept.is_none() {
+        return Err(format!(
+            "leafnodes: {} dials a hub and accepts no leafnodes; run frond-hub, or take `listen` and `port` out of the block",
+            product.name
+        ));
+    }
+    let credentials = read_credentials(config)?;
+    for remote in &config.leafnodes.remotes {
+        let text = remote
+            .credentials
+            .as_ref()
+            .and_then(|path| credentials.get(path));
+        (links.solicit)(remote, &config.leafnodes, text.map(String::as_str))?;
+    }
+    Ok(NodeSeed {
+        random: random()?,
+        links,
+        credentials,
+    })
+}
+
+/// The text of every credentials file that a remote names.
+///
+/// # Errors
+/// The one that cannot be read.
+pub(crate) fn read_credentials(config: &Config) -> Result<BTreeMap<String, String>, String> {
+    let paths = config
+        .leafnodes
+        .remotes
+        .iter()
+        .filter_map(|remote| remote.credentials.as_ref());
+    paths
+        .map(|path| Ok((path.clone(), System.read(path)?)))
+        .collect()
+}
+
+fn random() -> Result<[u8; 32], String> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random)
+        .map_err(|error| format!("the system gives no randomness: {error}"))?;
+    Ok(random)
+}

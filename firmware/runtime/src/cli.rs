@@ -1,0 +1,228 @@
+use clap::Parser;
+use std::path::PathBuf;
+
+use crate::args;
+
+/// The command line, spelled as nats-server's.
+#[derive(Clone, Debug, Default, Parser)]
+#[command(rename_all = "snake_case", disable_version_flag = true, disable_help_flag = true, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    /// Bind to this host address [default: 127.0.0.1 without a configuration file, else 0.0.0.0]
+    #[arg(short = 'a', long, value_name = "HOST", help_heading = "Server")]
+    pub(crate) addr: Option<String>,
+    /// Port for clients, -1 picks a free one [default: 4222]
+    #[arg(
+        short = 'p',
+        long,
+        value_name = "PORT",
+        allow_negative_numbers = true,
+        help_heading = "Server"
+    )]
+    pub(crate) port: Option<i32>,
+    /// Server name, unique among all servers [default: the server id]
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Server")]
+    pub(crate) name: Option<String>,
+    /// Write the process id to this file
+    #[arg(short = 'P', long, value_name = "FILE", help_heading = "Server")]
+    pub(crate) pid: Option<PathBuf>,
+    /// Port for HTTP monitoring
+    #[arg(
+        short = 'm',
+        long,
+        value_name = "PORT",
+        allow_negative_numbers = true,
+        help_heading = "Server"
+    )]
+    pub(crate) http_port: Option<i32>,
+    /// Configuration file, in nats-server's language
+    #[arg(short = 'c', long, value_name = "FILE", help_heading = "Server")]
+    pub(crate) config: Option<PathBuf>,
+    /// Check the configuration as a start would, and exit
+    #[arg(
+        short = 't',
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "Server"
+    )]
+    pub(crate) test: Option<bool>,
+    /// Send a signal to a running server: ldm, stop, quit, term, reopen, reload [=PID or pid file]
+    #[arg(long, value_name = "SIGNAL[=PID]", help_heading = "Server")]
+    pub(crate) signal: Option<String>,
+    /// Client address to tell others
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Server")]
+    pub(crate) client_advertise: Option<String>,
+    /// Write the bound ports to <program>_<pid>.ports in this directory
+    #[arg(long, value_name = "DIR", help_heading = "Server")]
+    pub(crate) ports_file_dir: Option<PathBuf>,
+
+    /// Log to this file
+    #[arg(short = 'l', long, value_name = "FILE", help_heading = "Logging")]
+    pub(crate) log: Option<PathBuf>,
+    /// Put the time on log lines [default: true]
+    #[arg(
+        short = 'T',
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "Logging"
+    )]
+    pub(crate) logtime: Option<bool>,
+    /// Log times in UTC
+    #[arg(
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "Logging"
+    )]
+    pub(crate) logtime_utc: Option<bool>,
+    /// Debugging output
+    #[arg(
+        short = 'D',
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "Logging"
+    )]
+    pub(crate) debug: Option<bool>,
+    /// Trace the protocol (-DV for both)
+    #[arg(
+        short = 'V',
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "Logging"
+    )]
+    pub(crate) trace: Option<bool>,
+    /// As -V
+    #[arg(long = "VV", value_name = "BOOL", require_equals = true, hide = true)]
+    pub(crate) trace_verbose: Option<bool>,
+    /// -D and -V
+    #[arg(long = "DV", value_name = "BOOL", require_equals = true, hide = true)]
+    pub(crate) debug_trace: Option<bool>,
+    /// -D and -VV
+    #[arg(long = "DVV", value_name = "BOOL", require_equals = true, hide = true)]
+    pub(crate) debug_trace_verbose: Option<bool>,
+
+    /// Enable JetStream (-js)
+    #[arg(
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "JetStream"
+    )]
+    pub(crate) jetstream: Option<bool>,
+    /// Directory JetStream keeps its data in (-sd)
+    #[arg(long, value_name = "DIR", help_heading = "JetStream")]
+    pub(crate) store_dir: Option<PathBuf>,
+
+    /// User required for connections
+    #[arg(long, help_heading = "Authorization")]
+    pub(crate) user: Option<String>,
+    /// Password required for connections
+    #[arg(long, help_heading = "Authorization")]
+    pub(crate) pass: Option<String>,
+    /// Token required for connections
+    #[arg(long, value_name = "TOKEN", help_heading = "Authorization")]
+    pub(crate) auth: Option<String>,
+
+    /// Show the version
+    #[arg(short = 'v', long, help_heading = "Common")]
+    pub(crate) version: bool,
+    /// Show this help
+    #[arg(short = 'h', long, help_heading = "Common")]
+    pub(crate) help: bool,
+
+    #[command(flatten)]
+    pub(crate) later: Later,
+}
+
+/// Flags nats-server knows and this server refuses by name until they are built.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(rename_all = "snake_case")]
+pub(crate) struct Later {
+    #[arg(long, hide = true)]
+    https_port: Option<String>,
+    #[arg(long, hide = true)]
+    syslog: Option<bool>,
+    #[arg(long, hide = true)]
+    remote_syslog: Option<String>,
+    #[arg(long, hide = true)]
+    log_size_limit: Option<String>,
+    #[arg(long, hide = true)]
+    max_traced_msg_len: Option<String>,
+    #[arg(long, hide = true)]
+    tls: Option<bool>,
+    #[arg(long, hide = true)]
+    tlsverify: Option<bool>,
+    #[arg(long, hide = true)]
+    tlscert: Option<String>,
+    #[arg(long, hide = true)]
+    tlskey: Option<String>,
+    #[arg(long, hide = true)]
+    tlscacert: Option<String>,
+    #[arg(long, hide = true)]
+    routes: Option<String>,
+    #[arg(long, hide = true)]
+    cluster: Option<String>,
+    #[arg(long, hide = true)]
+    cluster_name: Option<String>,
+    #[arg(long, hide = true)]
+    cluster_listen: Option<String>,
+    #[arg(long, hide = true)]
+    cluster_advertise: Option<String>,
+    #[arg(long, hide = true)]
+    no_advertise: Option<bool>,
+    #[arg(long, hide = true)]
+    connect_retries: Option<String>,
+    #[arg(long, hide = true)]
+    profile: Option<String>,
+}
+
+const AFTER_HELP: &str = "\
+Flags take one dash or two, and a value after a blank or `=`, as nats-server's do: -js -sd DIR -p 4222 -DV.
+Without a configuration file and flags it listens on this machine only: clients on 4222, monitoring on 8222,
+JetStream on, its data in a directory that the first log lines name.";
+
+impl Cli {
+    /// Reads the process's arguments.
+    ///
+    /// # Errors
+    /// What to print before exiting with 1.
+    pub(crate) fn parse_from_process() -> Result<Self, String> {
+        let words = args::normalise(std::env::args())?;
+        let cli = Self::try_parse_from(words).map_err(|error| error.to_string())?;
+        match cli.later.given() {
+            Some(name) => Err(format!("not supported yet: flag --{name}")),
+            None => Ok(cli),
+        }
+    }
+}
+
+impl Later {
+    fn given(&self) -> Option<&'static str> {
+        let on = |flag: Option<bool>| flag == Some(true);
+        [
+            ("https_port", self.https_port.is_some()),
+            ("syslog", on(self.syslog)),
+            ("remote_syslog", self.remote_syslog.is_some()),
+            ("log_size_limit", self.log_size_limit.is_some()),
+            ("max_traced_msg_len", self.max_traced_msg_len.is_some()),
+            ("tls", on(self.tls)),
+            ("tlsverify", on(self.tlsverify)),
+            ("tlscert", self.tlscert.is_some()),
+            ("tlskey", self.tlskey.is_some()),
+            ("tlscacert", self.tlscacert.is_some()),
+            ("routes", self.routes.is_some()),
+            ("cluster", self.cluster.is_some()),
+            ("cluster_name", self.cluster_name.is_some()),
+            ("cluster_listen", self.cluster_listen.is_some()),
+            ("cluster_advertise", self.cluster_advertise.is_some()),
+            ("no_advertise", on(self.no_advertise)),
+            ("connect_retries", self.connect_retries.is_some()),
+            ("profile", self.profile.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(name, given)| given.then_some(name))
+    }
+}

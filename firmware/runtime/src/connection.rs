@@ -1,0 +1,266 @@
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+
+use frond_broker::{Conn, Next, Outbox, Taken};
+use frond_node::Input;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::clock::pause;
+use crate::core::Core;
+use crate::limits::{
+    CLOSE_WAIT, FAREWELL_READ_BYTES_MAX, READ_BYTES, STALL_WAIT, WRITE_SLICES_MAX,
+};
+
+/// One socket and what its task has to know.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    stream: TcpStream,
+    /// The peer is slow: the outbox could not be emptied at once.
+    blocked: Cell<bool>,
+    /// The node let go of the connection.
+    closing: Cell<bool>,
+    /// The node has to be asked again about bytes it left.
+    again: Cell<bool>,
+    changed: Notify,
+}
+
+/// Starts the task that runs a socket until it ends.
+pub(crate) fn start(core: &Rc<Core>, conn: Conn, stream: TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let socket = Rc::new(Socket {
+        stream,
+        blocked: Cell::new(false),
+        closing: Cell::new(false),
+        again: Cell::new(false),
+        changed: Notify::new(),
+    });
+    core.add(conn, Rc::clone(&socket));
+    tokio::task::spawn_local(Connection::new(Rc::clone(core), conn, socket).run());
+}
+
+impl Socket {
+    /// Writes what the outbox holds as far as the peer takes it now.
+    pub(crate) fn flush(&self, outbox: &mut Outbox) {
+        if self.blocked.get() {
+            return;
+        }
+        match write_some(&self.stream, outbox) {
+            Ok(Written::All) => {}
+            // An error shows again, and ends the task, when it reads or writes next.
+            Ok(Written::Part) | Err(_) => {
+                self.blocked.set(true);
+                self.changed.notify_one();
+            }
+        }
+    }
+
+    /// The node let go of the connection: write the rest, then end.
+    pub(crate) fn close(&self) {
+        self.closing.set(true);
+        self.changed.notify_one();
+    }
+
+    /// The node can go on with bytes it left.
+    pub(crate) fn resume(&self) {
+        self.again.set(true);
+        self.changed.notify_one();
+    }
+}
+
+enum Written {
+    All,
+    Part,
+}
+
+/// One `writev` after another until the outbox is empty or the socket is full.
+fn write_some(stream: &TcpStream, outbox: &mut Outbox) -> io::Result<Written> {
+    while !outbox.is_empty() {
+        let mut slices = [io::IoSlice::new(&[]); WRITE_SLICES_MAX];
+        let mut count = 0;
+        for (slot, slice) in slices.iter_mut().zip(outbox.slices()) {
+            *slot = io::IoSlice::new(slice);
+            count += 1;
+        }
+        match stream.try_write_vectored(slices.get(..count).unwrap_or_default()) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => outbox.advance(n),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Written::Part),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Written::All)
+}
+
+/// The task of one socket: reads, feeds, writes, until the peer or the node ends it.
+struct Connection {
+    core: Rc<Core>,
+    conn: Conn,
+    socket: Rc<Socket>,
+    /// Received and not yet understood.
+    rest: Vec<u8>,
+    next: Next,
+}
+
+impl Connection {
+    fn new(core: Rc<Core>, conn: Conn, socket: Rc<Socket>) -> Self {
+        Self {
+            core,
+            conn,
+            socket,
+            rest: Vec::new(),
+            next: Next::Read(1),
+        }
+    }
+
+    async fn run(mut self) {
+        let cause = self.serve().await;
+        if self.socket.closing.get() {
+            self.say_goodbye().await;
+        }
+        self.core.remove(self.conn);
+        self.core.handle(Input::Closed {
+            conn: self.conn,
+            cause,
+        });
+    }
+
+    async fn serve(&mut self) -> &'static str {
+        while !self.socket.closing.get() {
+            if self.socket.again.take() {
+                self.feed_rest();
+                continue;
+            }
+            let reading = matches!(self.next, Next::Read(_)) && self.core.may_read();
+            let stalled = matches!(self.next, Next::Stall(_));
+            let socket = Rc::clone(&self.socket);
+            tokio::select! {
+                ready = socket.stream.readable(), if reading => {
+                    if ready.is_err() || !self.read_once() {
+                        return "Client Closed";
+                    }
+                }
+                ready = socket.stream.writable(), if socket.blocked.get() => {
+                    socket.blocked.set(false);
+                    if ready.is_err() || !self.write_rest() {
+                        return "Write Error";
+                    }
+                }
+                () = pause(STALL_WAIT), if stalled => self.next = Next::Read(1),
+                () = socket.changed.notified() => {}
+                () = self.core.caught_up.notified(), if !self.core.may_read() => {}
+            }
+        }
+        "Client Closed"
+    }
+
+    /// One read of at most 64 KiB and everything in it, then the outputs. False at the end.
+    fn read_once(&mut self) -> bool {
+        let read = if self.rest.is_empty() {
+            let core = Rc::clone(&self.core);
+            let mut buffer = core.read_buffer.borrow_mut();
+            let read = self.socket.stream.try_read(&mut buffer);
+            if let Ok(n @ 1..) = read {
+                let bytes = buffer.get(..n).unwrap_or_default();
+                let consumed = self.feed(bytes);
+                self.rest
+                    .extend_from_slice(bytes.get(consumed..).unwrap_or_default());
+            }
+            read
+        } else {
+            self.rest.reserve(READ_BYTES);
+            let read = self.socket.stream.try_read_buf(&mut self.rest);
+            if matches!(read, Ok(1..)) && self.is_enough() {
+                self.feed_rest();
+            }
+            read
+        };
+        match read {
+            Ok(n) => n > 0,
+            Err(error) => matches!(
+                error.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+            ),
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        match self.next {
+            Next::Read(need) | Next::Stall(need) => self.rest.len() >= need,
+            Next::Verify | Next::Never => false,
+        }
+    }
+
+    fn feed_rest(&mut self) {
+        let rest = std::mem::take(&mut self.rest);
+        let consumed = self.feed(&rest);
+        if consumed < rest.len() {
+            self.rest = rest;
+            self.rest.drain(..consumed);
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> usize {
+        let mut taken = Taken {
+            consumed: 0,
+            next: Next::Never,
+        };
+        self.core.handle(Input::Bytes {
+            conn: self.conn,
+            bytes,
+            taken: &mut taken,
+        });
+        self.next = taken.next;
+        taken.consumed
+    }
+
+    fn write_rest(&self) -> bool {
+        self.core.with_node(|node| {
+            node.outbox(self.conn).is_none_or(|outbox| {
+                match write_some(&self.socket.stream, outbox) {
+                    Ok(Written::All) => true,
+                    Ok(Written::Part) => {
+                        self.socket.blocked.set(true);
+                        true
+                    }
+                    Err(_) => false,
+                }
+            })
+        })
+    }
+
+    /// Writes the last bytes for a bounded time and shuts the socket.
+    async fn say_goodbye(&self) {
+        let stream = &self.socket.stream;
+        let write_all = async {
+            loop {
+                self.socket.blocked.set(false);
+                if !self.write_rest()
+                    || !self.socket.blocked.get()
+                    || stream.writable().await.is_err()
+                {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_WAIT, write_all).await;
+        let _ = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
+        let _ = tokio::time::timeout(CLOSE_WAIT, read_to_end(stream)).await;
+    }
+}
+
+/// Takes what the peer still sends: closing over unread bytes would reset the connection and
+/// could take our last words from the peer.
+async fn read_to_end(stream: &TcpStream) {
+    let mut sink = [0; 4096];
+    let mut left = FAREWELL_READ_BYTES_MAX;
+    while left > 0 && stream.readable().await.is_ok() {
+        match stream.try_read(&mut sink) {
+            Ok(n @ 1..) => left = left.saturating_sub(n),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Ok(0) | Err(_) => break,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use frond_broker::Conn;
+use frond_node::{Input, Node, Output};
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::connection::Socket;
+use crate::dial;
+use crate::disk::Disk;
+use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES};
+use crate::meter::Meter;
+use crate::password;
+
+/// The one thread that owns everything: the node, and what carries its wishes out.
+///
+/// **Invariant**: the node is borrowed only inside [`Core::handle`] and short reads between
+/// awaits; no borrow lives across an await.
+#[derive(Debug)]
+pub(crate) struct Core {
+    clock: Clock,
+    node: RefCell<Node>,
+    sockets: RefCell<HashMap<Conn, Rc<Socket>>>,
+    disk: RefCell<Option<Disk>>,
+    next_conn: Cell<u64>,
+    disk_backlog_bytes: Cell<usize>,
+    dirty: RefCell<Vec<Conn>>,
+    finished: Cell<bool>,
+    meter: RefCell<Meter>,
+    /// Rung when the deadline may have moved.
+    pub(crate) alarm: Notify,
+    /// Rung when reading may go on after the disk caught up.
+    pub(crate) caught_up: Notify,
+    /// Bytes of a connection that has no remainder are read here: an idle one holds no buffer.
+    pub(crate) read_buffer: RefCell<Box<[u8]>>,
+}
+
+impl Core {
+    /// Around a node that has just been built.
+    pub(crate) fn new(clock: Clock, node: Node, disk: Option<Disk>, meter: Meter) -> Rc<Self> {
+        Rc::new(Self {
+            clock,
+            node: RefCell::new(node),
+            sockets: RefCell::default(),
+            disk: RefCell::new(disk),
+            next_conn: Cell::new(1),
+            disk_backlog_bytes: Cell::new(0),
+            dirty: RefCell::default(),
+            finished: Cell::new(false),
+            meter: RefCell::new(meter),
+            alarm: Notify::new(),
+            caught_up: Notify::new(),
+            read_buffer: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
+        })
+    }
+
+    /// The clock everything runs by.
+    pub(crate) const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What monitoring shows of the process.
+    pub(crate) const fn meter(&self) -> &RefCell<Meter> {
+        &self.meter
+    }
+
+    /// A connection number nobody had.
+    pub(crate) fn number(&self) -> Conn {
+        let conn = self.next_conn.get();
+        self.next_conn.set(conn + 1);
+        Conn(conn)
+    }
+
+    /// Looks at the node, or changes it outside the message path (reload).
+    pub(crate) fn with_node<T>(&self, look: impl FnOnce(&mut Node) -> T) -> T {
+        look(&mut self.node.borrow_mut())
+    }
+
+    /// One mutation, then drain, then one write for each connection that has something.
+    pub(crate) fn handle(self: &Rc<Self>, input: Input<'_>) {
+        self.step(input);
+        self.flush();
+    }
+
+    /// One mutation, then drain; what was written waits for [`Core::flush`].
+    pub(crate) fn step(self: &Rc<Self>, input: Input<'_>) {
+        let now = self.clock.now();
+        self.node.borrow_mut().handle(now, input);
+        self.drain();
+    }
+
+    /// Writes what the last steps left in outboxes.
+    pub(crate) fn flush(self: &Rc<Self>) {
+        let mut dirty = self.dirty.take();
+        for conn in dirty.drain(..) {
+            if let Some(socket) = self.socket(conn) {
+                self.with_node(|node| node.outbox(conn).map(|outbox| socket.flush(outbox)));
+            }
+        }
+        *self.dirty.borrow_mut() = dirty;
+        self.alarm.notify_one();
+    }
+
+    /// Whether the node said that the process may end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.get()
+    }
+
+    /// The disk's threads, to end them.
+    pub(crate) const fn disk(&self) -> &RefCell<Option<Disk>> {
+        &self.disk
+    }
+
+    fn drain(self: &Rc<Self>) {
+        loop {
+            let Some(output) = self.node.borrow_mut().poll() else {
+                break;
+            };
+            self.carry_out(output);
+        }
+    }
+
+    /// Whether connections may be read: not while the disk is far behind.
+    pub(crate) fn may_read(&self) -> bool {
+        self.disk_backlog_bytes.get() < DISK_BACKLOG_BYTES_MAX
+    }
+
+    /// The disk wrote, or refused, this many bytes.
+    pub(crate) fn disk_done(&self, bytes: usize) {
+        let left = self.disk_backlog_bytes.get().saturating_sub(bytes);
+        self.disk_backlog_bytes.set(left);
+        if left < DISK_BACKLOG_BYTES_MAX / 2 {
+            self.caught_up.notify_waiters();
+        }
+    }
+
+    /// Registers a socket under its number.
+    pub(crate) fn add(&self, conn: Conn, socket: Rc<Socket>) {
+        self.sockets.borrow_mut().insert(conn, socket);
+    }
+
+    /// Forgets a socket.
+    pub(crate) fn remove(&self, conn: Conn) {
+        self.sockets.borrow_mut().remove(&conn);
+    }
+
+    /// Lets a connection go on with bytes the node left.
+    pub(crate) fn resume(&self, conn: Conn) {
+        if let Some(socket) = self.socket(conn) {
+            socket.resume();
+        }
+    }
+
+    fn socket(&self, conn: Conn) -> Option<Rc<Socket>> {
+        self.sockets.borrow().get(&conn).cloned()
+    }
+
+    fn carry_out(self: &Rc<Self>, output: Output) {
+        match output {
+            Output::Flush(conn) => self.dirty.borrow_mut().push(conn),
+            Output::Finished => {
+                self.finished.set(true);
+                self.alarm.notify_one();
+            }
+            Output::Close { conn, cause } => {
+                tracing::debug!("connection {} is closed: {cause}", conn.0);
+                if let Some(socket) = self.socket(conn) {
+                    socket.close();
+                }
+            }
+            Output::Dial {
+                link,
+                host,
+                port,
+                timeout,
+            } => {
+                tokio::task::spawn_local(dial::dial(Rc::clone(self), link, host, port, timeout));
+            }
+            Output::Append(batch) => {
+                if let Some(disk) = &*self.disk.borrow() {
+                    let bytes = disk.append(batch);
+                    self.disk_backlog_bytes
+                        .set(self.disk_backlog_bytes.get() + bytes);
+                }
+            }
+            Output::Fetch { ticket, query } => {
+                if let Some(disk) = &*self.disk.borrow() {
+                    disk.fetch(ticket, query);
+                }
+            }
+            Output::Check {
+                conn,
+                token,
+                hash,
+                password,
+            } => {
+                tokio::task::spawn_local(password::check(
+                    Rc::clone(self),
+                    conn,
+                    token,
+                    hash,
+                    password,
+                ));
+            }
+            Output::Log { level, text } => log(level, &text),
+        }
+    }
+}
+
+fn log(level: frond_broker::Level, text: &str) {
+    match level {
+        frond_broker::Level::Debug => tracing::debug!("{text}"),
+        frond_broker::Level::Info => tracing::info!("{text}"),
+        frond_broker::Level::Warn => tracing::warn!("{text}"),
+        frond_broker::Level::Error => tracing::error!("{text}"),
+    }
+}

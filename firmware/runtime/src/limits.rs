@@ -1,0 +1,39 @@
+//! What this crate bounds.
+
+use std::time::Duration;
+
+/// Bytes read from a socket at once.
+pub(crate) const READ_BYTES: usize = 64 * 1024;
+/// Slices handed to one vectored write.
+pub(crate) const WRITE_SLICES_MAX: usize = 64;
+/// Unwritten journal bytes at which clients are no longer read, until half of it is written.
+pub(crate) const DISK_BACKLOG_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Batch bytes taken into one sync.
+pub(crate) const SYNC_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// How long a record nobody waits for may ride before it is synced by itself.
+pub(crate) const SOON_WAIT: Duration = Duration::from_millis(1000);
+/// How long the journal waits to be folded into the block store when it is not half full before;
+/// free space is looked at as often.
+pub(crate) const FOLD_EVERY: Duration = Duration::from_secs(3);
+/// Free space is told again when it moved by this much.
+pub(crate) const SPACE_STEP_BYTES: u64 = 1 << 20;
+/// Stack of a disk thread.
+pub(crate) const THREAD_STACK_BYTES: usize = 512 * 1024;
+/// How long a closing connection may take to accept its last bytes.
+pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(2);
+/// Bytes still read from a peer after we said goodbye.
+pub(crate) const FAREWELL_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of an HTTP request head.
+pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
+/// Header lines of an HTTP request.
+pub(crate) const HTTP_HEADERS_MAX: usize = 64;
+/// How long an HTTP peer may take to say its request or take its answer.
+pub(crate) const HTTP_WAIT: Duration = Duration::from_secs(10);
+/// HTTP connections at once.
+pub(crate) const HTTP_CONNECTIONS_MAX: usize = 32;
+/// Pause after the system refused to accept a connection (no file descriptors left).
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a producer waits when a receiver can hardly follow.
+///
+/// spec: nats-server v2.15.1 server/client.go `stallClientMinDuration`
+pub(crate) const STALL_WAIT: Duration = Duration::from_millis(2);

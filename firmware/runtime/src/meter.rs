@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use frond_clock::Now;
+use frond_monitor::{DiskCounts, Process};
+use frond_store::Counters;
+
+use crate::space::{cpu_seconds, resident_bytes};
+
+/// What monitoring shows of the process, which a node can't know of itself.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    requests: BTreeMap<String, u64>,
+    disk: Option<Arc<Counters>>,
+    last: (Now, f64),
+    cpu_percent: f64,
+}
+
+impl Meter {
+    /// From the moment the server started; with the store's counters, when there is one.
+    pub(crate) fn new(now: Now, disk: Option<Arc<Counters>>) -> Self {
+        Self {
+            requests: BTreeMap::new(),
+            disk,
+            last: (now, cpu_seconds()),
+            cpu_percent: 0.0,
+        }
+    }
+
+    /// Counts a request for `path` and hands over what is known of the process.
+    pub(crate) fn measure<T>(
+        &mut self,
+        now: Now,
+        path: &str,
+        tell: impl FnOnce(&Process<'_>) -> T,
+    ) -> T {
+        if let Some(name) = frond_monitor::counted_as(path) {
+            *self.requests.entry(name.to_owned()).or_default() += 1;
+        }
+        self.measure_cpu(now);
+        tell(&Process {
+            resident_bytes: resident_bytes(),
+            cpu_percent: self.cpu_percent,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            http_req_stats: &self.requests,
+            disk: self.disk.as_deref().map(disk_counts),
+        })
+    }
+
+    /// Over at least a second, so that the measuring itself does not show.
+    fn measure_cpu(&mut self, now: Now) {
+        let (then, before) = self.last;
+        let seconds = now.mono.since(then.mono).as_secs_f64();
+        if seconds < 1.0 {
+            return;
+        }
+        let used = cpu_seconds();
+        self.cpu_percent = ((used - before) / seconds * 100.0).max(0.0).round();
+        self.last = (now, used);
+    }
+}
+
+fn disk_counts(counters: &Counters) -> DiskCounts {
+    let counts = counters.now();
+    DiskCounts {
+        syncs: counts.syncs,
+        journal_bytes: counts.journal_bytes,
+        frames: counts.frames,
+        checkpoints: counts.checkpoints,
+        unfolded_bytes: counts.unfolded_bytes,
+        messages: counts.messages,
+    }
+}

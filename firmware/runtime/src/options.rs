@@ -1,0 +1,181 @@
+use std::path::{Path, PathBuf};
+
+use frond_config::{Config, ConfigError, ConfigErrors, Listen, Secret, Source};
+
+use crate::cli::Cli;
+
+/// What a start works from: the file, with the flags laid over it.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// The options in force.
+    pub(crate) config: Config,
+    /// Where the file is, when there is one.
+    pub(crate) path: Option<PathBuf>,
+    /// What the file said that nats-server warns about.
+    pub(crate) warnings: Vec<ConfigError>,
+    /// Options that have another effect here, or none.
+    pub(crate) notes: Vec<ConfigError>,
+}
+
+/// Why the options are of no use.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OptionsError {
+    /// The file's own mistakes.
+    #[error("{0}")]
+    Config(#[from] ConfigErrors),
+    /// A flag's.
+    #[error("{0}")]
+    Flag(String),
+}
+
+/// The port monitoring gets when nothing at all was said.
+const MONITOR_PORT: u16 = 8222;
+
+impl Options {
+    /// Reads the file named by the flags, lays the flags over it, and checks the whole as a start
+    /// does. `bare` is a start without any argument: this machine only, JetStream on.
+    ///
+    /// # Errors
+    /// Every mistake found, with file, line and column.
+    pub(crate) fn read(cli: &Cli, bare: bool) -> Result<Self, OptionsError> {
+        let mut options = match &cli.config {
+            Some(path) => Self::from_file(path)?,
+            None if bare => Self::embedded(),
+            None => Self::of(Config::default()),
+        };
+        options.overlay(cli)?;
+        options.config.check()?;
+        Ok(options)
+    }
+
+    fn of(config: Config) -> Self {
+        Self {
+            config,
+            path: None,
+            warnings: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn from_file(path: &Path) -> Result<Self, OptionsError> {
+        let loaded = frond_config::load(&path.to_string_lossy(), &System)?;
+        Ok(Self {
+            config: loaded.config,
+            path: Some(path.to_owned()),
+            warnings: loaded.warnings,
+            notes: loaded.notes,
+        })
+    }
+
+    fn embedded() -> Self {
+        let mut config = Config::default();
+        "127.0.0.1".clone_into(&mut config.host);
+        config.monitor = Some(Listen {
+            host: "127.0.0.1".to_owned(),
+            port: MONITOR_PORT,
+        });
+        config.jetstream.enabled = true;
+        Self::of(config)
+    }
+
+    /// Flags beat the file; what was not given leaves it alone.
+    fn overlay(&mut self, cli: &Cli) -> Result<(), OptionsError> {
+        let config = &mut self.config;
+        if let Some(host) = &cli.addr {
+            config.host.clone_from(host);
+        }
+        if let Some(port) = cli.port {
+            config.port = port_of("port", port)?;
+        }
+        if let Some(port) = cli.http_port {
+            config.monitor = Some(Listen {
+                host: config.host.clone(),
+                port: port_of("http_port", port)?,
+            });
+        }
+        set(&mut config.server_name, cli.name.clone());
+        set(&mut config.client_advertise, cli.client_advertise.clone());
+        set(&mut config.pid_file, cli.pid.as_deref().map(text));
+        set(
+            &mut config.ports_file_dir,
+            cli.ports_file_dir.as_deref().map(text),
+        );
+        set(&mut config.log.file, cli.log.as_deref().map(text));
+        set(
+            &mut config.jetstream.store_dir,
+            cli.store_dir.as_deref().map(text),
+        );
+        set(&mut config.authorization.user, cli.user.clone());
+        set(
+            &mut config.authorization.password,
+            cli.pass.clone().map(Secret::new),
+        );
+        set(
+            &mut config.authorization.token,
+            cli.auth.clone().map(Secret::new),
+        );
+        let both = cli.debug_trace.or(cli.debug_trace_verbose);
+        put(&mut config.log.debug, cli.debug.or(both));
+        put(
+            &mut config.log.trace,
+            cli.trace.or(cli.trace_verbose).or(both),
+        );
+        put(&mut config.log.time, cli.logtime);
+        put(&mut config.jetstream.enabled, cli.jetstream);
+        Ok(())
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn set<T>(place: &mut Option<T>, given: Option<T>) {
+    if given.is_some() {
+        *place = given;
+    }
+}
+
+fn put<T>(place: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *place = given;
+    }
+}
+
+/// -1 and 0 are any free port.
+fn port_of(flag: &str, port: i32) -> Result<u16, OptionsError> {
+    u16::try_from(port.max(0))
+        .map_err(|_| OptionsError::Flag(format!("flag -{flag}: {port} is no port (-1 to 65535)")))
+}
+
+/// Files and environment of this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct System;
+
+impl Source for System {
+    fn read(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| format!("open {path}: {}", plain(&error)))
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
+
+/// The system's words as Go prints them: lower case, without the number.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or(&words);
+    words.to_lowercase()
+}
+
+/// Where data goes when nobody said: a place that survives a restart.
+pub(crate) fn default_store_dir() -> PathBuf {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    state.map_or_else(|| PathBuf::from("frond-data"), |state| state.join("frond"))
+}

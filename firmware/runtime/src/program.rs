@@ -1,0 +1,153 @@
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use frond_node::LinkMakers;
+
+use crate::check;
+use crate::cli::Cli;
+use crate::files::program;
+use crate::log::{FATAL, Log};
+use crate::options::Options;
+use crate::reload::detail;
+use crate::server::Server;
+use crate::signals;
+
+/// What tells one binary from another: its name, and the kinds of peers it knows.
+#[derive(Debug)]
+pub struct Product {
+    /// `frond` or `frond-hub`.
+    pub name: &'static str,
+    /// The links it can make.
+    pub links: fn() -> LinkMakers,
+}
+
+/// Runs the program until it ends.
+#[must_use]
+pub fn run(product: &Product) -> ExitCode {
+    match try_run(product) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Said on the log already.
+        Err(why) if why.is_empty() => ExitCode::FAILURE,
+        Err(why) => {
+            eprint(&format!("{}: {why}", program()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_run(product: &Product) -> Result<(), String> {
+    let bare = std::env::args().count() <= 1;
+    let cli = Cli::parse_from_process()?;
+    if cli.help {
+        print(
+            &Cli::command()
+                .name(product.name)
+                .about(about(product))
+                .render_help()
+                .to_string(),
+        );
+        return Ok(());
+    }
+    if cli.version {
+        print(&format!(
+            "{}: v{} (Frond {})",
+            program(),
+            frond_node::VERSION,
+            env!("CARGO_PKG_VERSION")
+        ));
+        return Ok(());
+    }
+    if let Some(spec) = &cli.signal {
+        return signals::send(spec, &program());
+    }
+    let read = || Options::read(&cli, bare).map_err(|error| error.to_string());
+    if cli.test == Some(true) && cli.config.is_none() {
+        return Err(
+            "must specify [-c, --config] option to check configuration file syntax".to_owned(),
+        );
+    }
+    let options = read()?;
+    check::seed(product, &options.config)?;
+    if cli.test == Some(true) {
+        return tell_valid(&options);
+    }
+    serve(product, options, &read)
+}
+
+fn about(product: &Product) -> String {
+    format!(
+        "{}: a NATS server for the edge. An ack means the disk has the message.",
+        product.name
+    )
+}
+
+/// `-t`: nats-server fails a mere check on warnings.
+fn tell_valid(options: &Options) -> Result<(), String> {
+    if let Some(warning) = options.warnings.first() {
+        return Err(warning.to_string());
+    }
+    let path = options
+        .path
+        .as_ref()
+        .map(|path| path.display().to_string())
+        .unwrap_or_default();
+    for note in &options.notes {
+        eprint(&format!("{}: {note}", program()));
+    }
+    eprint(&format!(
+        "{}: configuration file {path} is valid",
+        program()
+    ));
+    Ok(())
+}
+
+fn serve(
+    product: &Product,
+    mut options: Options,
+    reread: &dyn Fn() -> Result<Options, String>,
+) -> Result<(), String> {
+    let file = options.config.log.file.as_deref().map(std::path::Path::new);
+    let log = Log::start(file, options.config.log.time, detail(&options)).map_err(|error| {
+        format!(
+            "log file {}: {error}",
+            options.config.log.file.as_deref().unwrap_or_default()
+        )
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(2)
+        .thread_stack_size(256 * 1024)
+        .build()
+        .map_err(|error| format!("no runtime: {error}"))?;
+    let local = tokio::task::LocalSet::new();
+    let ended = local.block_on(&runtime, async {
+        let server = Server::start(product, &options).await?;
+        server.run(&mut options, &log, reread).await;
+        Ok(())
+    });
+    if let Err(why) = &ended {
+        let why: &String = why;
+        tracing::error!(target: FATAL, "{why}");
+        // The reason is on the log; a log file alone would leave a terminal dark.
+        if options.config.log.file.is_none() {
+            return Err(String::new());
+        }
+    }
+    ended
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "what was asked for on the command line"
+)]
+fn print(text: &str) {
+    println!("{}", text.trim_end());
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the last words of a program without a log"
+)]
+fn eprint(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,52 @@
+use std::rc::Rc;
+
+use crate::check;
+use crate::core::Core;
+use crate::log::{Detail, Log};
+use crate::options::Options;
+
+/// Reads the configuration again and applies it whole, or refuses it whole.
+pub(crate) fn reload(
+    core: &Rc<Core>,
+    options: &mut Options,
+    log: &Log,
+    reread: &dyn Fn() -> Result<Options, String>,
+) {
+    match try_reload(core, options, log, reread) {
+        Ok(()) => tracing::info!("Reloaded server configuration"),
+        Err(why) => tracing::error!("Failed to reload server configuration: {why}"),
+    }
+}
+
+fn try_reload(
+    core: &Rc<Core>,
+    options: &mut Options,
+    log: &Log,
+    reread: &dyn Fn() -> Result<Options, String>,
+) -> Result<(), String> {
+    if options.path.is_none() {
+        return Err(
+            "can only reload config when a file is provided using -c or --config".to_owned(),
+        );
+    }
+    let new = reread()?;
+    let credentials = check::read_credentials(&new.config)?;
+    let now = core.clock().now();
+    core.with_node(|node| node.reload(now, &new.config, credentials))?;
+    core.handle(frond_node::Input::Time);
+    log.set_detail(detail(&new));
+    *options = new;
+    Ok(())
+}
+
+/// How much the options want logged.
+pub(crate) fn detail(options: &Options) -> Detail {
+    let log = &options.config.log;
+    if log.trace || log.trace_verbose {
+        Detail::Trace
+    } else if log.debug {
+        Detail::Debug
+    } else {
+        Detail::Normal
+    }
+}

@@ -1,0 +1,288 @@
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use frond_clock::Instant;
+use frond_config::Config;
+use frond_ledger::Recovered;
+use frond_node::{Input, Listener, Node};
+use frond_store::{FileDisk, Options as StoreOptions, Store};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::{JoinHandle, spawn_local};
+
+use crate::clock::Clock;
+use crate::core::Core;
+use crate::disk::{Disk, DiskEvent};
+use crate::files::{Ports, Traces, url};
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::options::{Options, default_store_dir, plain};
+use crate::signals::{self, Order};
+use crate::{Product, banner, check, http, listener, reload, space};
+
+/// A server that listens, until it is told to end.
+#[derive(Debug)]
+pub(crate) struct Server {
+    core: Rc<Core>,
+    tasks: Vec<JoinHandle<()>>,
+    traces: Traces,
+    orders: UnboundedReceiver<Order>,
+    disk_events: UnboundedReceiver<DiskEvent>,
+}
+
+impl Server {
+    /// Opens the data directory, builds the node, binds every listener, says so.
+    ///
+    /// # Errors
+    /// What to print as the reason why there is no server.
+    pub(crate) async fn start(product: &Product, options: &Options) -> Result<Self, String> {
+        let clock = Clock::start();
+        let config = &options.config;
+        let seed = check::seed(product, config)?;
+        let nonce = random_nonce()?;
+        let mut node = Node::build(clock.now(), config, seed)?;
+        banner::starting(product, node.facts(), options);
+        let (events, disk_events) = unbounded_channel();
+        let (mut disk, mut counters) = (None, None);
+        if config.jetstream.enabled {
+            let started = clock.now().mono;
+            let dir = store_dir(config);
+            banner::jetstream(config, &dir);
+            let (store, recovered) = open(&dir, nonce)?;
+            node.start_jetstream(clock.now(), recovered, space::limits(config, &dir));
+            counters = Some(store.reader.counters());
+            disk = Some(
+                Disk::start(store, events)
+                    .map_err(|e| format!("cannot start the disk's threads: {e}"))?,
+            );
+            banner::jetstream_ready(&node, clock.now().mono.since(started));
+        }
+        let core = Core::new(clock, node, disk, Meter::new(clock.now(), counters));
+        let (orders_in, orders) = unbounded_channel();
+        signals::listen(orders_in)
+            .map_err(|error| format!("cannot listen for signals: {error}"))?;
+        let mut server = Self {
+            core,
+            tasks: Vec::new(),
+            traces: Traces::default(),
+            orders,
+            disk_events,
+        };
+        server.listen(config).await?;
+        Ok(server)
+    }
+
+    /// Binds everything before anything is served, so that a start fails whole.
+    async fn listen(&mut self, config: &Config) -> Result<(), String> {
+        let mut ports = Ports::new();
+        let now = self.core.clock().now();
+        if let Some(at) = &config.monitor {
+            let (listener, on) = bound(&at.host, at.port, "monitoring").await?;
+            tracing::info!("Starting http monitor on {on}");
+            ports.insert("monitoring", vec![url_of("http", &listener)]);
+            self.core
+                .with_node(|node| node.set_monitor_port(local_port(&listener)));
+            self.tasks
+                .push(spawn_local(http::serve(Rc::clone(&self.core), listener)));
+        }
+        let mut leaf = None;
+        if let Some(at) = &config.leafnodes.listen {
+            let (listener, on) = bound(&at.host, at.port, "leafnode").await?;
+            tracing::info!("Listening for leafnode connections on {on}");
+            ports.insert("leafnodes", vec![url_of("nats-leaf", &listener)]);
+            self.core
+                .with_node(|node| node.set_leaf_port(local_port(&listener)));
+            leaf = Some(listener);
+        }
+        let (client, on) = bound(&config.host, config.port, "client").await?;
+        ports.insert("nats", vec![url_of("nats", &client)]);
+        self.core
+            .with_node(|node| node.set_client_port(now, local_port(&client)));
+        self.leave_traces(config, &ports)
+            .map_err(|error| error.to_string())?;
+        tracing::info!("Listening for client connections on {on}");
+        if let Some(listener) = leaf {
+            self.tasks.push(spawn_local(listener::accept(
+                Rc::clone(&self.core),
+                listener,
+                Listener::Leaf,
+            )));
+        }
+        self.tasks.push(spawn_local(listener::accept(
+            Rc::clone(&self.core),
+            client,
+            Listener::Client,
+        )));
+        self.core.with_node(|node| node.start_links(now))?;
+        self.core.handle(Input::Time);
+        tracing::info!("Server is ready");
+        Ok(())
+    }
+
+    fn leave_traces(&mut self, config: &Config, ports: &Ports) -> io::Result<()> {
+        if let Some(path) = &config.pid_file {
+            self.traces.write_pid(Path::new(path))?;
+        }
+        if let Some(dir) = &config.ports_file_dir {
+            self.traces.write_ports(Path::new(dir), ports)?;
+        }
+        Ok(())
+    }
+
+    /// Runs until an order or the lame duck's end.
+    pub(crate) async fn run(
+        mut self,
+        options: &mut Options,
+        log: &Log,
+        reread: &dyn Fn() -> Result<Options, String>,
+    ) {
+        loop {
+            if self.core.is_finished() {
+                break;
+            }
+            let deadline = self.core.with_node(|node| Node::deadline(node));
+            tokio::select! {
+                biased;
+                Some(order) = self.orders.recv() => match order {
+                    Order::Stop(name) => {
+                        tracing::info!("Trapped {name:?} signal");
+                        break;
+                    }
+                    Order::LameDuck => self.lame_duck(),
+                    Order::Reload => reload::reload(&self.core, options, log, reread),
+                    Order::Reopen => reopen(log),
+                },
+                Some(event) = self.disk_events.recv() => self.on_disk(event),
+                () = self.core.alarm.notified() => {}
+                () = until(&self.core, deadline) => self.core.handle(Input::Time),
+            }
+        }
+        self.stop();
+    }
+
+    fn lame_duck(&mut self) {
+        tracing::info!("Entering lame duck mode, stop accepting new clients");
+        for task in self.tasks.drain(..) {
+            task.abort();
+        }
+        self.core.handle(Input::LameDuck);
+    }
+
+    fn on_disk(&mut self, first: DiskEvent) {
+        let mut next = Some(first);
+        while let Some(event) = next {
+            self.take_disk_event(event);
+            next = self.disk_events.try_recv().ok();
+        }
+        self.core.flush();
+    }
+
+    fn take_disk_event(&self, event: DiskEvent) {
+        match event {
+            DiskEvent::Committed { receipts, bytes } => {
+                for receipt in receipts {
+                    self.core.step(Input::Committed(receipt));
+                }
+                self.core.disk_done(bytes);
+            }
+            DiskEvent::Refused {
+                tickets,
+                fault,
+                bytes,
+            } => {
+                for ticket in tickets {
+                    self.core.step(Input::Refused {
+                        ticket,
+                        fault: fault.clone(),
+                    });
+                }
+                self.core.disk_done(bytes);
+            }
+            DiskEvent::Fetched { ticket, fetched } => {
+                self.core.step(Input::Fetched { ticket, fetched })
+            }
+            DiskEvent::Free(bytes) => self.core.step(Input::DiskFree(bytes)),
+        }
+    }
+
+    /// Ends in good order: nobody new, the last state on the disk, no traces left.
+    fn stop(mut self) {
+        tracing::info!("Initiating Shutdown...");
+        for task in self.tasks.drain(..) {
+            task.abort();
+        }
+        self.core.handle(Input::Stop);
+        let disk = self.core.disk().borrow_mut().take();
+        if let Some(mut disk) = disk {
+            tracing::info!("Initiating JetStream Shutdown...");
+            disk.stop();
+            tracing::info!("JetStream Shutdown");
+        }
+        self.traces.remove();
+        tracing::info!("Server Exiting..");
+    }
+}
+
+async fn until(core: &Rc<Core>, deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(core.clock().system(at).into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn reopen(log: &Log) {
+    match log.reopen() {
+        Ok(()) => tracing::info!("File log re-opened"),
+        Err(error) => {
+            tracing::error!("the log file could not be opened again, the old one goes on: {error}")
+        }
+    }
+}
+
+/// Binds, and says how the log names the place.
+async fn bound(host: &str, port: u16, what: &str) -> Result<(TcpListener, String), String> {
+    let shown = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
+    };
+    let listener = listener::bind(host, port)
+        .await
+        .map_err(|error| format!("Error listening on {what} port: {shown}:{port}, \"{error}\""))?;
+    let on = format!("{shown}:{}", local_port(&listener));
+    Ok((listener, on))
+}
+
+fn local_port(listener: &TcpListener) -> u16 {
+    listener.local_addr().map_or(0, |at| at.port())
+}
+
+/// `<store_dir>/jetstream`, as nats-server names it.
+pub(crate) fn store_dir(config: &Config) -> PathBuf {
+    let base = config
+        .jetstream
+        .store_dir
+        .as_ref()
+        .map_or_else(default_store_dir, PathBuf::from);
+    base.join("jetstream")
+}
+
+/// Opens the data directory, making it when it is not there.
+fn open(dir: &Path, nonce: u64) -> Result<(Store<FileDisk>, Recovered), String> {
+    std::fs::create_dir_all(dir)
+        .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
+    let disk = FileDisk::open(dir)
+        .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
+    Store::open(disk, &StoreOptions::leaf(nonce)).map_err(|error| error.to_string())
+}
+
+fn random_nonce() -> Result<u64, String> {
+    getrandom::u64().map_err(|error| format!("the system gives no randomness: {error}"))
+}
+
+fn url_of(scheme: &str, listener: &TcpListener) -> String {
+    listener
+        .local_addr()
+        .map_or_else(|_| String::new(), |at| url(scheme, at))
+}

@@ -1,0 +1,94 @@
+use std::path::Path;
+
+use frond_config::Config;
+use frond_node::StorageLimits;
+
+/// What JetStream may use in all: as configured, else three quarters of what the machine has.
+///
+/// spec: nats-server v2.15.1 server/jetstream.go `dynJetStreamConfig`
+pub(crate) fn limits(config: &Config, dir: &Path) -> StorageLimits {
+    let three_quarters = |bytes: u64| bytes / 4 * 3;
+    let memory = config
+        .jetstream
+        .max_memory
+        .unwrap_or_else(|| three_quarters(memory_bytes()));
+    let file = config
+        .jetstream
+        .max_file
+        .unwrap_or_else(|| three_quarters(free_bytes(dir)));
+    StorageLimits {
+        memory_bytes_max: memory,
+        file_bytes_max: file,
+        dir: dir.to_string_lossy().into_owned(),
+    }
+}
+
+/// Memory of the machine; 256 MiB when it does not say.
+fn memory_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.map_or(256 << 20, |kib| kib * 1024)
+}
+
+/// Free bytes where `dir` is or will be; 1 TiB, nats-server's guess, when the system does not say.
+pub(crate) fn free_bytes(dir: &Path) -> u64 {
+    let existing = dir
+        .ancestors()
+        .find(|dir| dir.exists())
+        .unwrap_or_else(|| Path::new("."));
+    rustix::fs::statvfs(existing)
+        .map_or(1 << 40, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Resident memory of this process in bytes.
+pub(crate) fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .unwrap_or(0);
+    pages * rustix::param::page_size() as u64
+}
+
+/// Processor seconds this process has used.
+pub(crate) fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = text.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = after_name
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|t| t.parse::<u64>().ok())
+        .sum();
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Bytes as nats-server prints them: `58.56 GB`, powers of 1024.
+pub(crate) fn friendly(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "KB", "MB", "GB", "TB"] {
+        if value < 1024.0 {
+            return if unit == "B" {
+                format!("{bytes} B")
+            } else {
+                format!("{value:.2} {unit}")
+            };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.2} PB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_nats_server_prints_them() {
+        assert_eq!(friendly(512), "512 B");
+        assert_eq!(friendly(18_957_385_728), "17.66 GB");
+        assert_eq!(friendly(62_879_523_840), "58.56 GB");
+    }
+}
