@@ -169,6 +169,9 @@ impl Broker {
     /// Closes a connection from here, as an operator wishes or because writing failed.
     pub fn close(&mut self, now: Now, conn: Conn, cause: &str) {
         self.now = now;
+        if cause.starts_with("Slow Consumer") {
+            self.totals.slow_consumers += 1;
+        }
         if let Some(slot) = self.by_conn.get(&conn).copied() {
             self.begin_close(slot, cause, Ending::Wanted);
         }

@@ -202,6 +202,10 @@ impl Broker {
     }
 
     fn welcome(&mut self, slot: u32, identity: Identity, connect: Box<ConnectInfo>) {
+        // Who it is counts for the log even if it is turned away below.
+        if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
+            session.identity = Some(identity.clone());
+        }
         if !connect.account.is_empty() || connect.new_account {
             return self.violation(slot, &connect.user);
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use frond_account::{AccountId, Identity};
+use frond_account::{AccountId, Identity, User};
 use frond_clock::Now;
 use frond_wire::{Op, WireError, encode};
 
@@ -27,6 +27,8 @@ pub(crate) struct LinkSlot {
     pub(crate) bound: Option<Bound>,
     /// What its peer asked for, by filter and queue group.
     pub(crate) subs: HashMap<(Box<str>, Option<Box<str>>), SubId>,
+    /// Whom its peer logged in as.
+    pub(crate) user: Option<Arc<User>>,
     /// A password being checked elsewhere.
     pub(crate) verifying: Option<(u64, Identity)>,
     /// What it has yet to be told.
@@ -58,6 +60,7 @@ impl LinkSlot {
             slot: None,
             bound: None,
             subs: HashMap::new(),
+            user: None,
             verifying: None,
             waiting: VecDeque::new(),
         }
@@ -158,12 +161,19 @@ impl Broker {
         let Some((asked, identity)) = asked else {
             return;
         };
-        let verdict = if fits && asked == token {
-            accepted(identity)
+        if fits && asked == token {
+            self.welcome_link(id, identity);
         } else {
-            LinkVerdict::Refused
-        };
-        self.tell(id, Call::Verdict(verdict));
+            self.tell(id, Call::Verdict(LinkVerdict::Refused));
+        }
+    }
+
+    /// Its peer showed who it is.
+    pub(crate) fn welcome_link(&mut self, id: LinkId, identity: Identity) {
+        if let Some(link) = self.links.get_mut(&id) {
+            link.user.clone_from(&identity.user);
+        }
+        self.tell(id, Call::Verdict(accepted(identity)));
     }
 
     pub(crate) fn is_verifying(&self, id: LinkId) -> bool {
@@ -238,6 +248,7 @@ impl Broker {
         let mut subs: Vec<_> = link.subs.drain().map(|(_, sub)| sub).collect();
         subs.sort_unstable();
         link.slot = None;
+        link.user = None;
         link.verifying = None;
         for sub in subs {
             self.remove_sub(sub);
@@ -357,7 +368,7 @@ impl Broker {
 }
 
 /// The welcome of a link that showed who it is.
-pub(crate) fn accepted(identity: Identity) -> LinkVerdict {
+fn accepted(identity: Identity) -> LinkVerdict {
     let permissions = identity
         .user
         .as_ref()

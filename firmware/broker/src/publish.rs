@@ -9,6 +9,7 @@ use frond_subject::is_literal;
 use frond_wire::{Message, MessageBuf, encode, headers};
 
 use crate::broker::Ending;
+use crate::connection::Kind;
 use crate::interest::{Group, Matches, Owner, SubId};
 use crate::subscribe::permissions;
 use crate::{Broker, Level, LinkId, Output, Sent, Source, Via};
@@ -40,11 +41,8 @@ impl Broker {
             return;
         };
         let bytes = message.body_bytes() as u64;
-        connection.traffic.in_msgs += 1;
-        connection.traffic.in_bytes += bytes;
-        self.totals.traffic.in_msgs += 1;
-        self.totals.traffic.in_bytes += bytes;
-        let Some(session) = connection.session_mut() else {
+        let traffic = &mut connection.traffic;
+        let Kind::Client(session) = &mut connection.kind else {
             return;
         };
         session.last_in = now;
@@ -55,6 +53,10 @@ impl Broker {
         if !message.header.is_empty() && !session.options.headers {
             self.log_connection(slot, Level::Error, "message headers not supported");
             return self.begin_close(slot, "Protocol Violation", Ending::Wanted);
+        }
+        for traffic in [traffic, &mut self.totals.traffic] {
+            traffic.in_msgs += 1;
+            traffic.in_bytes += bytes;
         }
         // Subject mappings of the account come here: the mapped subject is what is checked.
         let allowed = !is_reserved(message.subject, &RESERVED_SUBJECTS)

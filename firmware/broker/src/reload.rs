@@ -11,11 +11,12 @@ use frond_wire::{ServerInfo, encode};
 use crate::broker::Ending;
 use crate::interest::{Owner, SubId};
 use crate::subscribe::{permissions, violation};
-use crate::{Broker, Conn, Level, Limits, ServerFacts};
+use crate::{Broker, Conn, Level, Limits, LinkId, ServerFacts};
 
 impl Broker {
     /// Takes over what changed. Clients whose user is gone or has another secret are closed,
-    /// as are the youngest beyond a smaller `connections_max`, and subscriptions that are no longer allowed are removed; everybody else stays.
+    /// as are the youngest beyond a smaller `connections_max` and leafnodes whose user changed;
+    /// subscriptions that are no longer allowed are removed; everybody else stays.
     /// `directory` must have been built upon the one in use.
     pub fn reload(
         &mut self,
@@ -41,11 +42,31 @@ impl Broker {
             self.reload_client(slot);
             self.settle();
         }
+        self.reload_links();
         self.close_surplus();
         if told(self) != before {
             self.announce();
         }
         self.settle();
+    }
+
+    /// A leafnode whose user changed in any way has to introduce itself again.
+    fn reload_links(&mut self) {
+        let ids: Vec<LinkId> = self.links.keys().copied().collect();
+        for id in ids {
+            let user = self.links.get(&id).and_then(|link| link.user.clone());
+            let Some(user) = user else {
+                continue;
+            };
+            match self.directory.standing(&user, PeerKind::Leafnode) {
+                Standing::Same(now) if now == user => {}
+                Standing::Same(_) | Standing::Changed | Standing::Gone => {
+                    let text = "Authorization Violation";
+                    self.evict_link(id, text, "Authentication Failure");
+                }
+            }
+            self.settle();
+        }
     }
 
     /// The youngest clients go when there is room for fewer.

@@ -6,7 +6,7 @@ use frond_clock::Rng;
 use frond_wire::Message;
 
 use crate::interest::{Change, Owner, Sub};
-use crate::links::{Bound, Call, accepted};
+use crate::links::{Bound, Call};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{
     Broker, InterestChange, Level, LinkId, LinkPeer, LinkVerdict, Output, ServerFacts, Source,
@@ -111,7 +111,7 @@ impl Upcalls for Up<'_> {
         let verdict = directory.authenticate(&credentials, nonce, PeerKind::Leafnode);
         let (hash, password, then) = match verdict {
             Verdict::Accept(identity) => {
-                return self.broker.tell(self.id, Call::Verdict(accepted(identity)));
+                return self.broker.welcome_link(self.id, identity);
             }
             Verdict::Refuse => {
                 return self

@@ -7,7 +7,7 @@ use frond_clock::Instant;
 use frond_wire::Message;
 
 use super::plain_link::Plain;
-use super::world::{PEER, World};
+use super::world::{PEER, World, info};
 use crate::{Conn, Limits, LinkId, Next, Output, Source};
 
 /// Connects the worlds with a link on each side; bytes move with [`pump`].
@@ -367,12 +367,22 @@ fn a_link_says_who_it_is_and_waits_for_the_hash() {
             world.drain();
         }
         assert_eq!(world.closed.contains_key(&conn), !welcome, "{user} {fits}");
-        let views = world
-            .broker
-            .account_views()
-            .map(|view| view.leafnodes)
-            .sum::<u32>();
-        assert_eq!(views, u32::from(welcome));
+        let leafnodes = |world: &World| {
+            let views = world.broker.account_views();
+            views.map(|view| view.leafnodes).sum::<u32>()
+        };
+        assert_eq!(leafnodes(&world), u32::from(welcome));
+        // The same configuration again disturbs nobody, one without the user does.
+        for (plan, stay) in [(&plan, welcome), (&Plan::default(), false)] {
+            let directory = Directory::build(plan, Some(world.broker.directory())).unwrap();
+            let facts = world.broker.facts().clone();
+            let limits = Limits::default();
+            world
+                .broker
+                .reload(world.now, directory, limits, facts, info());
+            world.drain();
+            assert_eq!(leafnodes(&world), u32::from(stay), "{user}");
+        }
     }
 }
 
