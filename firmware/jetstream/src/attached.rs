@@ -1,7 +1,6 @@
 //! What streams tell their consumers, and what becomes of the consumers' wishes.
 
 use frond_ledger::{ConsumerId, Fetched, Need, Record, Seq, StreamId};
-use frond_wire::{Message, MessageBuf};
 
 use crate::consumer::{ConsumerInput, ConsumerOutput, Saving};
 use crate::fetches::Purpose;

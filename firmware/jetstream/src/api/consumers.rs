@@ -67,8 +67,13 @@ impl JetStream {
         if let Some((_, old)) = old {
             asked.config.pause_until = old.machine.config().pause_until;
         }
+        let asked_threshold = asked.config.inactive_threshold;
         let mut config = asked.config.prepare(&facts, &server, asked.pedantic)?;
         let old = old.map(|(id, attached)| (id, attached.machine.config()));
+        if old.is_some_and(|(_, old)| old.is_durable()) {
+            // A durable consumer stays one when it is changed by its plain name.
+            config.inactive_threshold = asked_threshold;
+        }
         let listens =
             |subject: &str| !subject.is_empty() && reach.has_interest(call.tenant, subject);
         let is_bound = old.is_some_and(|(_, old)| listens(&old.deliver_subject));

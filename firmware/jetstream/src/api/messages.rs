@@ -113,6 +113,10 @@ impl JetStream {
             return refused("message delete not permitted");
         }
         if host.stream.contents.slot(seq).is_none() {
+            let contents = &host.stream.contents;
+            if (contents.first()..=contents.last()).contains(&seq) {
+                return Err(errors::SEQUENCE_NOT_FOUND.with("seq", seq));
+            }
             return refused("no message found");
         }
         let (id, group) = (host.id(), host.stream.group());

@@ -207,9 +207,6 @@ fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiE
     if mirror.external.is_none() && !is_name(&mirror.name) {
         return Err(errors::MIRROR_INVALID_STREAM_NAME);
     }
-    if mirror.opt_start_seq > 0 && mirror.opt_start_time.is_some() {
-        return Err(errors::MIRROR_WITH_START_SEQ_AND_TIME);
-    }
     let faults = FilterFaults {
         both: errors::MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED,
         source: errors::MIRROR_INVALID_SUBJECT_FILTER,
@@ -303,7 +300,7 @@ fn check_source(source: &StreamSource, faults: FilterFaults) -> Result<(), ApiEr
     if external.api == "$JS.API" {
         return Err(errors::STREAM_EXTERNAL_API_OVERLAP
             .with("prefix", &external.api)
-            .with("subject", "$JS.API.>"));
+            .with("subject", "$JS.API"));
     }
     Ok(())
 }
@@ -359,7 +356,8 @@ fn transform(config: &StreamConfig) -> Result<(), ApiError> {
         return Err(invalid("stream mirrors can not have subject transforms"));
     }
     if !transform.src.is_empty() && !is_valid_filter(&transform.src) {
-        return Err(errors::STREAM_TRANSFORM_INVALID_SOURCE.with("err", "invalid subject"));
+        let fault = format!("invalid subject {}", transform.src);
+        return Err(errors::STREAM_TRANSFORM_INVALID_SOURCE.with("err", fault));
     }
     match Transform::new(&transform.src, &transform.dest) {
         Ok(_) => Ok(()),
