@@ -61,8 +61,13 @@ impl JetStream {
         }
         let server = self.consumer_bounds(call.tenant);
         let domain = self.facts.domain.clone();
+        let suffix = self.rng.base62(GENERATED_NAME_LEN);
         let host = self.known_stream(call.tenant, target.stream)?;
         let facts = host.facts(domain.as_deref());
+        let existing = |name: &str| Some(host.consumer(name)?.1.machine.config().clone());
+        asked
+            .config
+            .adapt_to_sourcing(facts.retention, existing, &suffix);
         let old = host.consumer(asked.config.asset_name());
         if let Some((_, old)) = old {
             asked.config.pause_until = old.machine.config().pause_until;

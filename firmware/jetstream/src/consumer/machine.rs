@@ -84,8 +84,6 @@ pub(crate) enum Ending {
     Deleted,
     /// The server stops; the consumer will be back.
     Shutdown,
-    /// Another server leads it now.
-    LeaderChange,
 }
 
 impl Consumer {
@@ -247,9 +245,6 @@ impl Consumer {
             match why {
                 Ending::Deleted => waiting.end_all("409 Consumer Deleted", false, &mut self.out),
                 Ending::Shutdown => waiting.end_all("409 Server Shutdown", true, &mut self.out),
-                Ending::LeaderChange => {
-                    waiting.end_all("409 Leadership Change", false, &mut self.out);
-                }
             }
         }
         if why == Ending::Shutdown {

@@ -168,7 +168,6 @@ fn the_end_is_told() {
     use super::super::machine::Ending;
     for (why, status) in [
         (Ending::Deleted, "<409 Consumer Deleted>"),
-        (Ending::LeaderChange, "<409 Leadership Change>"),
         (
             Ending::Shutdown,
             "<409 Server Shutdown, Nats-Pending-Messages: 2, Nats-Pending-Bytes: 0>",
