@@ -84,7 +84,7 @@ impl Net {
     /// Messages a client got since the last call.
     fn messages(&mut self, server: usize, conn: Conn) -> Vec<String> {
         let unread = self.servers[server].unread.remove(&conn);
-        let text = String::from_utf8(unread.unwrap_or_default()).unwrap();
+        let text = String::from_utf8_lossy(&unread.unwrap_or_default()).into_owned();
         text.lines()
             .filter_map(|line| line.strip_prefix("MSG "))
             .map(str::to_owned)

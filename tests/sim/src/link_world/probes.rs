@@ -13,6 +13,9 @@ const HEALED_WITHIN: u64 = 35 * SECOND;
 impl World {
     pub(super) fn check_healed(&mut self) {
         let until = self.now + HEALED_WITHIN;
+        // What the faults left on its way may still do harm, as a late CONNECT of a server that
+        // is no more: it pushes out the connection of the one that took its place.
+        self.run_until(self.now + SECOND);
         while self.broken.is_none() && self.now < until && !self.is_whole() {
             self.run_until(self.now + 200 * MILLI);
         }
