@@ -1,4 +1,6 @@
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use frond_account::{AccountId, Directory};
@@ -43,6 +45,8 @@ pub struct Broker {
     pub(crate) spent: Vec<SubId>,
     /// Connections whose outbox ran over, found while others were being served.
     pub(crate) overrun: Vec<u32>,
+    /// Bytes waiting in all outboxes.
+    pub(crate) queued: Rc<Cell<usize>>,
     /// Whether some receiver can hardly follow, since this was last asked.
     pub(crate) stalled: bool,
     pub(crate) clients: usize,
@@ -97,6 +101,7 @@ impl Broker {
             changes: VecDeque::new(),
             spent: Vec::new(),
             overrun: Vec::new(),
+            queued: Rc::default(),
             stalled: false,
             clients: 0,
             next_token: 0,
@@ -288,7 +293,8 @@ impl Broker {
     }
 
     pub(crate) fn add_connection(&mut self, conn: Conn, peer: PeerAddr, kind: Kind) -> u32 {
-        let connection = Connection::new(conn, peer, self.now, &self.limits, kind);
+        let outbox = Outbox::new(&self.queued);
+        let connection = Connection::new((conn, peer), self.now, &self.limits, outbox, kind);
         let slot = self.conns.insert(connection);
         self.by_conn.insert(conn, slot);
         slot
@@ -371,6 +377,7 @@ impl Broker {
 
     /// Does what had to wait until nobody was in the middle of something.
     pub(crate) fn settle(&mut self) {
+        self.relieve();
         loop {
             if let Some(id) = self.spent.pop() {
                 self.remove_sub(id);

@@ -60,6 +60,26 @@ impl Broker {
         }
     }
 
+    /// Gives up the fullest outbox when all together are too full.
+    pub(crate) fn relieve(&mut self) {
+        let max = self.limits.outboxes_bytes_max.unwrap_or(usize::MAX);
+        self.stalled |= self.queued.get() > max / 4 * 3;
+        if self.queued.get() <= max {
+            return;
+        }
+        let open = self
+            .conns
+            .iter()
+            .filter(|(_, connection)| match connection.kind {
+                Kind::Client(_) | Kind::Link(_) => true,
+                Kind::Closing => false,
+            });
+        let fullest = open.max_by_key(|(_, connection)| connection.outbox.len());
+        if let Some((slot, _)) = fullest {
+            self.close_slow_consumer(slot);
+        }
+    }
+
     pub(crate) fn close_slow_consumer(&mut self, slot: u32) {
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
@@ -69,15 +89,13 @@ impl Broker {
             Kind::Client(session) => Some(session.account),
             Kind::Link(_) => None,
         };
+        let waiting = connection.outbox.len();
         connection.outbox.clear();
         self.totals.slow_consumers += 1;
         if let Some(state) = account.and_then(|account| self.account_state(account)) {
             state.slow_consumers += 1;
         }
-        let text = format!(
-            "Slow Consumer Detected: MaxPending of {} Exceeded",
-            self.limits.outbox_bytes_max
-        );
+        let text = format!("Slow Consumer Detected: {waiting} bytes waiting");
         self.log_connection(slot, Level::Warn, &text);
         self.begin_close(slot, "Slow Consumer (Pending Bytes)", Ending::Wanted);
     }

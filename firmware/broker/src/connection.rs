@@ -117,7 +117,13 @@ pub(crate) struct Ping {
 }
 
 impl Connection {
-    pub(crate) fn new(conn: Conn, peer: PeerAddr, now: Now, limits: &Limits, kind: Kind) -> Self {
+    pub(crate) fn new(
+        (conn, peer): (Conn, PeerAddr),
+        now: Now,
+        limits: &Limits,
+        outbox: Outbox,
+        kind: Kind,
+    ) -> Self {
         let dialect = match kind {
             Kind::Link(_) => Dialect::Leaf,
             Kind::Client(_) | Kind::Closing => Dialect::Client,
@@ -126,7 +132,7 @@ impl Connection {
             conn,
             peer,
             parser: Parser::new(dialect, limits.wire()),
-            outbox: Outbox::default(),
+            outbox,
             dirty: false,
             kind,
             started: now,

@@ -15,6 +15,9 @@ pub struct Limits {
     pub payload_bytes_max: Option<usize>,
     /// Bytes waiting to be written to one connection (`max_pending`).
     pub outbox_bytes_max: usize,
+    /// Bytes waiting for all connections together; past it the fullest outbox is given up,
+    /// as a slow consumer. `None` is unlimited.
+    pub outboxes_bytes_max: Option<usize>,
     /// How long a peer may take to say who it is (`authorization.timeout`).
     pub auth_time_max: Duration,
     /// Silence after which a client is pinged (`ping_interval`).
@@ -34,6 +37,7 @@ impl Default for Limits {
             control_line_bytes_max: frond_wire::limits::CONTROL_LINE_BYTES_MAX,
             payload_bytes_max: Some(frond_wire::limits::PAYLOAD_BYTES_MAX),
             outbox_bytes_max: 64 * 1024 * 1024,
+            outboxes_bytes_max: None,
             auth_time_max: Duration::from_secs(2),
             ping_interval: Duration::from_secs(120),
             pings_out_max: 2,

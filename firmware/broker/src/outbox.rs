@@ -1,4 +1,6 @@
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use crate::limits::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
 
@@ -12,9 +14,24 @@ pub struct Outbox {
     /// Bytes of the first chunk that are written already.
     written: usize,
     len: usize,
+    /// Bytes waiting in all outboxes of a broker.
+    total: Rc<Cell<usize>>,
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.clear();
+    }
 }
 
 impl Outbox {
+    /// An empty one whose bytes count in `total` too.
+    pub(crate) fn new(total: &Rc<Cell<usize>>) -> Self {
+        let mut outbox = Self::default();
+        outbox.total = Rc::clone(total);
+        outbox
+    }
+
     /// Bytes waiting.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -44,6 +61,7 @@ impl Outbox {
     pub fn advance(&mut self, bytes: usize) {
         let bytes = bytes.min(self.len);
         self.len -= bytes;
+        self.total.set(self.total.get().saturating_sub(bytes));
         self.written += bytes;
         while let Some(first) = self.chunks.front() {
             if self.len > 0 && first.len() > self.written {
@@ -75,13 +93,17 @@ impl Outbox {
         };
         let before = chunk.len();
         let result = write(chunk);
-        self.len += chunk.len() - before;
+        let added = chunk.len() - before;
+        self.len += added;
+        self.total.set(self.total.get() + added);
         result
     }
 
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        self.total.set(self.total.get().saturating_sub(self.len));
+        (self.len, self.written) = (0, 0);
+        self.chunks = VecDeque::new();
     }
 }
 

@@ -222,6 +222,45 @@ fn who_does_not_read_is_closed_and_the_rest_goes_on() {
     assert_eq!(world.broker.subscription_count(), 1);
 }
 
+#[test]
+fn all_outboxes_together_have_a_ceiling() {
+    let limits = Limits {
+        outbox_bytes_max: 100_000,
+        outboxes_bytes_max: Some(50_000),
+        ..Limits::default()
+    };
+    let mut world = World::new(frond_account::Directory::open_to_all(), limits);
+    let clients: Vec<_> = (0..20).map(|_| world.quiet()).collect();
+    for (client, subject) in clients.iter().zip(["a", "b"].iter().cycle()) {
+        world.say(*client, &format!("SUB {subject} 1\r\n"));
+    }
+    let (greedy, publisher) = (world.quiet(), world.quiet());
+    world.say(greedy, "SUB > 1\r\n");
+    let mut stalls = 0;
+    for round in 0..200 {
+        let subject = ["a", "b", "c"][round % 3];
+        let message = format!("PUB {subject} 900\r\n{}\r\n", "x".repeat(900));
+        let taken = world.broker.bytes(world.now, publisher, message.as_bytes());
+        stalls += u32::from(matches!(taken.next, Next::Stall(_)));
+        let waiting: usize = world
+            .broker
+            .clients()
+            .map(|client| client.pending_bytes)
+            .sum();
+        // One message for each of them may come on top before somebody is given up.
+        assert!(waiting <= 50_000 + 21 * 1_000, "{waiting}");
+        assert_eq!(world.broker.queued.get(), waiting);
+    }
+    assert!(stalls > 0);
+    world.drain();
+    assert_eq!(
+        world.closed.get(&greedy).unwrap(),
+        "Slow Consumer (Pending Bytes)"
+    );
+    assert!(!world.closed.contains_key(&publisher));
+    assert_eq!(world.broker.queued.get(), 0);
+}
+
 /// However the bytes are cut into reads, the same comes out.
 #[test]
 fn reads_may_end_anywhere() {
