@@ -11,6 +11,7 @@ use crate::pulse::Pulse;
 use crate::replies::Replies;
 use crate::session::{Handled, Session, Terms, deny_jetstream};
 use crate::solicit::loop_text;
+use crate::trouble::printable;
 
 /// One leaf that dialed us; as old as its connection.
 #[derive(Debug)]
@@ -243,10 +244,7 @@ impl Accept {
     fn on_other(&mut self, op: &Op<'_>, up: &mut dyn Upcalls) {
         match op {
             Op::Err(text) => {
-                let text: String = text
-                    .chars()
-                    .take(crate::limits::ERR_TEXT_BYTES_MAX)
-                    .collect();
+                let text = printable(text);
                 up.log(Level::Warn, format!("leafnode: a leaf says: {text}"));
             }
             Op::Connect(_) => self.refuse(Some(UNKNOWN), PROTOCOL_VIOLATION, up),

@@ -56,5 +56,5 @@ pub const PEER_SUBSCRIPTIONS_MAX: usize = 500_000;
 /// Requests whose answers are still allowed because of `allow_responses`, per link.
 pub const TRACKED_REPLIES_MAX: usize = 16_384;
 
-/// Error texts of a peer that are kept.
-pub(crate) const ERR_TEXT_BYTES_MAX: usize = 256;
+/// Characters of a peer's error text that are kept.
+pub(crate) const ERR_TEXT_CHARS_MAX: usize = 256;

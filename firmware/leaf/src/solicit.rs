@@ -7,11 +7,11 @@ use frond_broker::{Level, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{Op, ServerInfo, encode};
 
-use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, ERR_TEXT_BYTES_MAX, SETTLED_AFTER};
+use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SETTLED_AFTER};
 use crate::pulse::Pulse;
 use crate::remote::Remote;
 use crate::session::{Handled, Session, Terms};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, printable};
 use crate::urls::Urls;
 use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, WRONG_PORT};
 
@@ -222,7 +222,7 @@ impl Solicit {
 
     /// The peer closes after most errors; we only act on loops, as nats-server does.
     fn on_err(&mut self, now: Now, text: &str, up: &mut dyn Upcalls) {
-        let text: String = text.chars().take(ERR_TEXT_BYTES_MAX).collect();
+        let text = printable(text);
         let Some(trouble) = Trouble::of_err(&text) else {
             return up.log(
                 Level::Warn,

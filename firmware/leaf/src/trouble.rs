@@ -2,7 +2,7 @@ use core::time::Duration;
 
 use frond_clock::Rng;
 
-use crate::limits::{MIN_VERSION_PAUSE, MISTAKE_PAUSE, REFUSED_PAUSE_MAX};
+use crate::limits::{ERR_TEXT_CHARS_MAX, MIN_VERSION_PAUSE, MISTAKE_PAUSE, REFUSED_PAUSE_MAX};
 
 /// Why a soliciting link isn't up, and so how long it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,12 @@ impl Trouble {
     }
 }
 
+/// A peer's words as they may stand in a log: not endless, and nothing that steers a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = text.chars().filter(|c| !c.is_control());
+    shown.take(ERR_TEXT_CHARS_MAX).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +122,12 @@ mod tests {
             }
         }
         assert!(Trouble::Refused.pause(SECOND, 50, &mut rng) >= REFUSED_PAUSE_MAX);
+    }
+
+    #[test]
+    fn a_peers_words_are_tamed() {
+        assert_eq!(printable("\u{1b}[2Jno\tway"), "[2Jnoway");
+        assert_eq!(printable(&"x".repeat(100_000)).len(), ERR_TEXT_CHARS_MAX);
     }
 
     #[test]
