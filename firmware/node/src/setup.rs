@@ -155,6 +155,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
         control_line_bytes_max: size(config.limits.max_control_line),
         payload_bytes_max: Some(size(config.limits.max_payload)),
         outbox_bytes_max: size(config.limits.max_pending),
+        outboxes_bytes_max: own.outboxes_bytes_max,
         auth_time_max: config.authorization.timeout,
         ping_interval: config.ping_interval,
         pings_out_max: u32::try_from(config.ping_max).unwrap_or(u32::MAX),
