@@ -4,5 +4,6 @@ mod acks;
 mod answers;
 mod consuming;
 mod disk;
+mod model;
 mod restart;
 mod world;
