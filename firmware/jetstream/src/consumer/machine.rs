@@ -144,7 +144,8 @@ impl Consumer {
         } else {
             Mode::Pull(Waiting::new(config.max_waiting))
         };
-        let volatile = config.mem_storage || stream.in_memory;
+        // Those of mirrors and sources start anew with whoever asked for them.
+        let volatile = config.mem_storage || config.direct || stream.in_memory;
         Self {
             name: config.asset_name().into(),
             filters: config.filters(),
