@@ -140,6 +140,20 @@ impl JetStream {
         self.attach(stream, found.consumer, machine);
     }
 
+    /// Every consumer ends until the next start.
+    pub(crate) fn end_consumers(&mut self, reach: &dyn Reach) {
+        let mut all = Vec::new();
+        for (stream, host) in &mut self.hosts {
+            for (consumer, attached) in &mut host.consumers {
+                attached.machine.end(Ending::Shutdown);
+                all.push((*stream, *consumer));
+            }
+        }
+        for (stream, consumer) in all {
+            self.serve_consumer(stream, consumer, reach);
+        }
+    }
+
     /// Wakes every consumer of a stream.
     pub(crate) fn wake_consumers(&mut self, stream: StreamId, reach: &dyn Reach) {
         self.tell_consumers(stream, || ConsumerInput::Time, reach);

@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
 use frond_ledger::{ConsumerId, StreamId};
+use frond_wire::go_json;
 
 use crate::consumer::{self, Consumer, ConsumerLimits, StreamFacts};
 use crate::io::SubId;
 use crate::stream::Stream;
+use crate::stream::apply::Kept;
 use crate::stream::config::Retention;
 use crate::stream::removed::Removed;
 
@@ -28,6 +30,8 @@ pub(crate) struct Host {
     pub(crate) subs: BTreeMap<Box<str>, SubId>,
     /// Bytes it counts for in its account's total.
     pub(crate) counted_bytes: u64,
+    /// How its acks begin: `{"stream":"S","seq":`.
+    ack_start: Box<str>,
 }
 
 /// A consumer and what it listens on.
@@ -38,8 +42,12 @@ pub(crate) struct Attached {
 }
 
 impl Host {
-    /// A stream nobody consumes yet.
-    pub(crate) fn new(stream: Stream, presence: Presence) -> Self {
+    /// A stream nobody consumes yet, in a domain when one is configured.
+    pub(crate) fn new(stream: Stream, presence: Presence, domain: Option<&str>) -> Self {
+        let name = go_json::to_string(&stream.config.name);
+        let domain = domain.map_or_else(String::new, |domain| {
+            format!(",\"domain\":{}", go_json::to_string(&domain))
+        });
         Self {
             stream,
             presence,
@@ -47,12 +55,23 @@ impl Host {
             by_name: BTreeMap::new(),
             subs: BTreeMap::new(),
             counted_bytes: 0,
+            ack_start: format!("{{\"stream\":{name}{domain},\"seq\":").into(),
         }
     }
 
     /// Its number.
     pub(crate) const fn id(&self) -> StreamId {
         self.stream.id
+    }
+
+    /// The answer to a publish that is kept: there is none without the proof.
+    pub(crate) fn pub_ack(&self, kept: &Kept, is_duplicate: bool) -> Vec<u8> {
+        let end = if is_duplicate {
+            ",\"duplicate\": true}"
+        } else {
+            "}"
+        };
+        format!("{}{}{end}", self.ack_start, kept.seq()).into_bytes()
     }
 
     /// Whether everybody sees it.

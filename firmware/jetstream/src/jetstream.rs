@@ -170,6 +170,13 @@ impl JetStream {
             .min()
     }
 
+    /// The node stops: whoever waits for messages is told, and progress goes to the disk.
+    pub fn shut_down(&mut self, now: Now, reach: &dyn Reach) {
+        self.now = now;
+        self.end_consumers(reach);
+        self.journal.flush(&mut self.out);
+    }
+
     /// Listens on a filter.
     pub(crate) fn subscribe(&mut self, tenant: Tenant, subject: &str, route: Route) -> SubId {
         self.last_sub += 1;
@@ -344,8 +351,11 @@ impl JetStream {
         seqs: Vec<Seq>,
         purpose: crate::fetches::Purpose,
     ) {
-        // What is fetched may be held back here still.
-        self.journal.flush(&mut self.out);
+        let host = self.hosts.get(&stream);
+        if host.is_some_and(|host| host.stream.volatile().is_some()) {
+            // What is fetched may be held back here still.
+            self.journal.flush(&mut self.out);
+        }
         let output = self.fetches.ask(stream, seqs, purpose);
         self.out.push_back(output);
     }

@@ -1,13 +1,11 @@
 //! The way of one publish: admitted, proposed, kept, applied, acknowledged.
 
-use std::fmt::Write as _;
-
 use frond_clock::Timestamp;
 use frond_ledger::{Body, DiskFault, Seq, StreamId};
 use frond_wire::{Message, MessageBuf, go_json, headers};
 
 use crate::errors::{self, ApiError};
-use crate::io::{Level, Reach, Tenant};
+use crate::io::{Level, Output, Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::pending::Pending;
 use crate::replicator::Committed;
@@ -40,10 +38,9 @@ impl JetStream {
                 }
             }
             Admission::Duplicate(seq) => {
-                let name = stream.config.name.clone();
                 let kept = stream.kept(seq);
                 if let (Some(kept), Some(reply)) = (kept, message.reply()) {
-                    let ack = self.pub_ack(&kept, &name, true);
+                    let ack = host.pub_ack(&kept, true);
                     self.send_json(tenant, reply, ack);
                 }
             }
@@ -81,11 +78,20 @@ impl JetStream {
             return;
         };
         let tenant = host.stream.tenant;
-        let name = host.stream.config.name.clone();
         let is_file = !host.stream.is_memory();
         for asker in &applied.askers {
-            let ack = self.pub_ack(&applied.kept, &name, asker.is_duplicate);
-            self.send_json(tenant, &asker.reply, ack);
+            let payload = host.pub_ack(&applied.kept, asker.is_duplicate);
+            let message = MessageBuf::copy_of(&Message {
+                subject: &asker.reply,
+                reply: None,
+                header: b"",
+                payload: &payload,
+            });
+            self.out.push_back(Output::Publish {
+                tenant,
+                message,
+                shown: None,
+            });
         }
         if let Some(body) = applied.body {
             self.republish(id, &applied.kept, applied.time, applied.before, &body);
@@ -233,9 +239,8 @@ impl JetStream {
 
     /// The subject a message is stored under, when it is not its own.
     fn renamed(&mut self, id: StreamId, subject: &str) -> Option<String> {
-        let random = self.rng.next_u64();
         let transform = self.hosts.get(&id)?.stream.transform.as_ref()?;
-        transform.apply(subject, random)
+        transform.apply(subject, self.rng.next_u64())
     }
 
     fn room(&self, id: StreamId, subject: &str) -> Option<Room> {
@@ -263,20 +268,6 @@ impl JetStream {
             server_bytes: left(server_max, server_used),
             has_interest: !is_interest || host.is_wanted(subject),
         })
-    }
-
-    /// The answer to a publish that is kept.
-    fn pub_ack(&self, kept: &Kept, stream: &str, is_duplicate: bool) -> Vec<u8> {
-        let mut ack = format!("{{\"stream\":{}", go_json::to_string(&stream));
-        if let Some(domain) = &self.facts.domain {
-            let _ = write!(ack, ",\"domain\":{}", go_json::to_string(domain));
-        }
-        let _ = write!(ack, ",\"seq\":{}", kept.seq());
-        if is_duplicate {
-            ack.push_str(",\"duplicate\": true");
-        }
-        ack.push('}');
-        ack.into_bytes()
     }
 
     fn republish(&mut self, id: StreamId, kept: &Kept, time: Timestamp, before: Seq, body: &Body) {

@@ -65,7 +65,8 @@ impl JetStream {
         let mut removed = Removed::default();
         stream.enforce_all(self.now.wall, &mut removed);
         let name: Box<str> = stream.config.name.as_str().into();
-        self.hosts.insert(id, Host::new(stream, Presence::Here));
+        let host = Host::new(stream, Presence::Here, self.facts.domain.as_deref());
+        self.hosts.insert(id, host);
         if let Some(account) = self.accounts.get_mut(&tenant) {
             account.by_name.insert(name, id);
         }

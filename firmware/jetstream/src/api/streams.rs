@@ -352,7 +352,8 @@ impl JetStream {
         } else {
             Presence::Coming
         };
-        self.hosts.insert(id, Host::new(stream, presence));
+        let host = Host::new(stream, presence, self.facts.domain.as_deref());
+        self.hosts.insert(id, host);
         if is_memory {
             self.listen_for_stream(id);
             return Ok(Some(self.created(id)));
