@@ -84,7 +84,8 @@ pub trait Upcalls {
     fn authenticate(&mut self, credentials: Credentials, nonce: &str);
     /// Binds the link to an account: from here interest and messages of it flow.
     /// `peer` is checked against other links of the account: see [`LinkPeer`].
-    fn bind(&mut self, account: AccountId, peer: LinkPeer);
+    /// False when the account has no room (the peer was told) or is gone: the connection closes.
+    fn bind(&mut self, account: AccountId, peer: LinkPeer) -> bool;
     /// Calls `each` for all interest of the bound account, except this link's own.
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>));
     /// The peer wants messages on `subject`; for a queue the weight replaces the former one.

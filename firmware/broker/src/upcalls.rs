@@ -142,14 +142,15 @@ impl Upcalls for Up<'_> {
         });
     }
 
-    fn bind(&mut self, account: AccountId, peer: LinkPeer) {
+    fn bind(&mut self, account: AccountId, peer: LinkPeer) -> bool {
         // Changes that happened before (an evicted link's) are told first: what the link reads
         // with `each_interest` has them already.
         self.broker.settle();
         let known = self.broker.directory.account(account);
         let limits = known.map(|account| account.limits).unwrap_or_default();
         let Some(state) = self.broker.account_state(account) else {
-            return;
+            self.close("Missing Account");
+            return false;
         };
         let full = limits.leafnodes_max.is_some_and(|max| state.leafs >= max)
             || limits
@@ -158,7 +159,8 @@ impl Upcalls for Up<'_> {
         if full && !peer.is_hub {
             let text = "maximum account active connections exceeded";
             frond_wire::encode::err(&mut self.out, text);
-            return self.close("Maximum Account Connections Exceeded");
+            self.close("Maximum Account Connections Exceeded");
+            return false;
         }
         let cluster = (!peer.cluster.is_empty()).then(|| peer.cluster.as_str().into());
         if let Some(link) = self.broker.links.get_mut(&self.id)
@@ -174,6 +176,7 @@ impl Upcalls for Up<'_> {
         {
             state.leafs += 1;
         }
+        true
     }
 
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {

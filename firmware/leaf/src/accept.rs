@@ -102,7 +102,11 @@ impl Accept {
         };
         replace_duplicate(account, &peer, up);
         let terms = self.terms(now, connect, account, permissions, peer, up);
-        let mut session = Box::new(Session::bind(terms, up));
+        let Some(session) = Session::bind(terms, up) else {
+            self.state = State::Closed;
+            return;
+        };
+        let mut session = Box::new(session);
         encode::info(up.out(), &answer);
         session.send_snapshot(up);
         up.log(

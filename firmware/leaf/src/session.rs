@@ -69,11 +69,13 @@ pub(crate) enum Handled {
 
 impl Session {
     /// Binds the link to its account; the snapshot is a second step, because an accepting side
-    /// speaks in between.
-    pub(crate) fn bind(terms: Terms, up: &mut dyn Upcalls) -> Self {
-        up.bind(terms.account, terms.peer.clone());
+    /// speaks in between. `None` when the account has no room, which the peer then knows.
+    pub(crate) fn bind(terms: Terms, up: &mut dyn Upcalls) -> Option<Self> {
+        if !up.bind(terms.account, terms.peer.clone()) {
+            return None;
+        }
         let account_name = up.account_name(terms.account);
-        Self {
+        Some(Self {
             link: up.link(),
             loop_subject: loop_subject(&up.server().id, &account_name),
             account_name,
@@ -88,7 +90,7 @@ impl Session {
             replies: terms.replies,
             pulse: terms.pulse,
             oversized: 0,
-        }
+        })
     }
 
     /// Tells the peer all that we want of it.

@@ -158,7 +158,11 @@ impl Solicit {
             replies: None,
             pulse: Pulse::new(now.mono, interval, outstanding),
         };
-        let mut session = Box::new(Session::bind(terms, up));
+        let Some(session) = Session::bind(terms, up) else {
+            let text = "the local account has no room for another connection";
+            return self.wait(now, Trouble::Refused, text, up);
+        };
+        let mut session = Box::new(session);
         session.send_snapshot(up);
         up.log(
             Level::Info,

@@ -18,6 +18,7 @@ pub(crate) struct Mock {
     pub(crate) logs: Vec<String>,
     pub(crate) interest: Vec<OwnedInterest>,
     pub(crate) peers: Vec<(LinkId, AccountId, LinkPeer)>,
+    pub(crate) full: bool,
     rng: Rng,
 }
 
@@ -77,6 +78,7 @@ impl Mock {
             logs: Vec::new(),
             interest: Vec::new(),
             peers: Vec::new(),
+            full: false,
             rng: Rng::seeded(1),
         }
     }
@@ -125,10 +127,11 @@ impl Upcalls for Mock {
         self.calls
             .push(format!("authenticate {user} {}", nonce.len()));
     }
-    fn bind(&mut self, account: AccountId, peer: LinkPeer) {
+    fn bind(&mut self, account: AccountId, peer: LinkPeer) -> bool {
         let LinkPeer { name, cluster, .. } = peer;
         self.calls
             .push(format!("bind {} {name} {cluster}", account.0));
+        !self.full
     }
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {
         for interest in &self.interest {

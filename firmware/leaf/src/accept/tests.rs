@@ -379,3 +379,12 @@ fn weights_and_repetitions_reach_the_broker_as_changes() {
         ["sub a", "sub q g 2", "sub q g 5", "unsub q g", "unsub a"]
     );
 }
+
+#[test]
+fn an_account_without_room_is_not_attached() {
+    let (mut link, mut up, _) = greeted(listener());
+    up.full = true;
+    feed(&mut link, &mut up, at(1), &format!("{CONNECT}\r\n"));
+    link.authenticated(at(1), accepted(None), &mut up);
+    assert_eq!((up.said().as_str(), link.status().state), ("", "closed"));
+}
