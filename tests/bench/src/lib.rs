@@ -13,6 +13,7 @@
 mod conn;
 mod contender;
 mod core_load;
+mod counted;
 mod device;
 mod lone;
 mod measure;
@@ -21,6 +22,7 @@ mod stream_load;
 pub use conn::Conn;
 pub use contender::{Contender, contenders};
 pub use core_load::{fan_out, request_reply};
+pub use counted::{counted, monitored};
 pub use device::{Counters, Device};
 pub use lone::{Lone, lone_publishes};
 pub use measure::{Measure, Sample};

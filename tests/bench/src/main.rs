@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use bench::{
-    Contender, Lone, Sample, contenders, create_stream, fan_out, lone_publishes, publish_pipelined,
-    publish_synchronous, request_reply,
+    Contender, Lone, Sample, contenders, counted, create_stream, fan_out, lone_publishes,
+    monitored, publish_pipelined, publish_synchronous, request_reply,
 };
-use interop::{Server, say};
+use interop::{Kind, Server, say};
 
 const TIME: Duration = Duration::from_secs(2);
 const LONE_MESSAGES: u32 = 300;
@@ -70,9 +70,13 @@ fn main() {
         "\none durable message alone ({LONE_MESSAGES} of them; the device's figures include everything on this machine)"
     );
     for contender in &contenders {
-        let server = Server::start(contender.kind, &contender.setup);
+        let (monitored, http) = monitored();
+        let counts = contender.kind == Kind::Leaf;
+        let setup = if counts { &monitored } else { &contender.setup };
+        let server = Server::start(contender.kind, setup);
         create_stream(&server);
-        lone_row(contender, lone_publishes(&server, LONE_MESSAGES, || None));
+        let by_itself = || if counts { counted(&http) } else { None };
+        lone_row(contender, lone_publishes(&server, LONE_MESSAGES, by_itself));
     }
 }
 
