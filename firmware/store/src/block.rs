@@ -230,3 +230,6 @@ fn whole_body(key: &[u8], (crc, content): (u32, &[u8])) -> Option<Stored> {
     let source = Bytes::copy_from_slice(content);
     decode_message(&source, &mut Cut(&source))
 }
+
+#[cfg(test)]
+mod tests;

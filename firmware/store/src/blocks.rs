@@ -37,6 +37,18 @@ impl Blocks {
         Ok(blocks)
     }
 
+    /// Reads all of `file` and compares its checksums: seconds for each GiB.
+    pub(crate) fn check<F: DiskFile>(file: Arc<F>, cache_bytes: usize) -> Result<(), redb::Error> {
+        let backend = Backend::new(file, Arc::default(), Arc::default());
+        guarded(|| {
+            redb::Builder::new()
+                .set_cache_size(cache_bytes)
+                .set_check_integrity_on_open(true)
+                .create_with_backend(backend)?;
+            Ok(())
+        })
+    }
+
     /// Closes and opens: redb refuses all work after a failed write.
     pub(crate) fn reopen(&self) -> Result<(), redb::Error> {
         let mut slot = self

@@ -9,6 +9,7 @@ use crate::delta::Delta;
 use crate::disk::Disk;
 use crate::error::{fault_of, fault_of_blocks};
 use crate::fold::{Fingerprint, Fold};
+use crate::open::UNPROVEN_NAME;
 use crate::shared::Shared;
 use crate::tables;
 
@@ -19,6 +20,8 @@ pub struct Checkpointer<D: Disk> {
     shared: Arc<Shared>,
     reserve_bytes: u64,
     journal_bytes: u64,
+    /// Whether this start has shown that the block store works.
+    proven: bool,
 }
 
 /// Why [`Checkpointer::wait`] returned.
@@ -44,6 +47,7 @@ impl<D: Disk> Checkpointer<D> {
             shared,
             reserve_bytes,
             journal_bytes,
+            proven: false,
         }
     }
 
@@ -85,6 +89,10 @@ impl<D: Disk> Checkpointer<D> {
                     return Err(fault);
                 }
             }
+        }
+        if !self.proven {
+            // At worst it stays, and the next start checks what it need not.
+            self.proven = self.disk.remove(UNPROVEN_NAME).is_ok();
         }
         Ok(freed)
     }

@@ -78,7 +78,7 @@ impl<'t> Fold<'t> {
             key: key.to_vec(),
             crc: crc32fast::hash(&row),
         });
-        self.fingerprints.append(&mut self.blocks.fingerprints);
+        self.fingerprints.extend(self.blocks.fingerprints());
         Ok(self.fingerprints)
     }
 

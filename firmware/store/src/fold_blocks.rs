@@ -16,7 +16,8 @@ pub(crate) struct BlockFold<'t> {
     heads: Bytes2<'t>,
     bodies: Bytes2<'t>,
     dead: Bytes2<'t>,
-    pub(crate) fingerprints: Vec<Fingerprint>,
+    /// Checksums of the heads and bodies of the blocks written, by key.
+    written: BTreeMap<[u8; 12], [u32; 2]>,
 }
 
 impl<'t> BlockFold<'t> {
@@ -25,7 +26,7 @@ impl<'t> BlockFold<'t> {
             heads: write.open_table(tables::HEADS)?,
             bodies: write.open_table(tables::BODIES)?,
             dead: write.open_table(tables::DEAD)?,
-            fingerprints: Vec::new(),
+            written: BTreeMap::new(),
         })
     }
 
@@ -87,6 +88,17 @@ impl<'t> BlockFold<'t> {
         }
         merged.extend(puts.iter().map(|(&seq, message)| (seq, message.clone())));
         self.insert(stream, &merged)
+    }
+
+    /// What was written, to be verified.
+    pub(crate) fn fingerprints(self) -> impl Iterator<Item = Fingerprint> {
+        self.written.into_iter().flat_map(|(key, [heads, bodies])| {
+            [(tables::HEADS, heads), (tables::BODIES, bodies)].map(|(table, crc)| Fingerprint {
+                table,
+                key: key.to_vec(),
+                crc,
+            })
+        })
     }
 
     /// Removes up to `budget` blocks of a stream; how many there were.
@@ -209,29 +221,22 @@ impl<'t> BlockFold<'t> {
             let key = block_key(stream, block.first);
             self.heads.insert(&key[..], &block.heads[..])?;
             self.bodies.insert(&key[..], &block.bodies[..])?;
-            for (table, value) in [
-                (tables::HEADS, &block.heads),
-                (tables::BODIES, &block.bodies),
-            ] {
-                self.fingerprints.push(Fingerprint {
-                    table,
-                    key: key.to_vec(),
-                    crc: crc32fast::hash(value),
-                });
-            }
+            let crcs = [&block.heads, &block.bodies].map(|value| crc32fast::hash(value));
+            self.written.insert(key, crcs);
         }
         Ok(())
     }
 
     fn remove_block(&mut self, stream: StreamId, block: Seq) -> Result<(), redb::Error> {
-        self.remove_key(&block_key(stream, block))
+        let key = block_key(stream, block);
+        self.written.remove(&key);
+        self.remove_key(&key)
     }
 
     fn remove_key(&mut self, key: &[u8]) -> Result<(), redb::Error> {
         self.heads.remove(key)?;
         self.bodies.remove(key)?;
         self.dead.remove(key)?;
-        self.fingerprints.retain(|print| print.key != key);
         Ok(())
     }
 }

@@ -182,3 +182,18 @@ fn decode_description(page: &[u8]) -> Option<(u32, u64, u64)> {
     (magic == MAGIC && keyed_crc(0, &[content]) == crc)
         .then(|| Some((fields.u32()?, fields.u64()?, fields.u64()?)))?
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What version 1 looks like on disks in the field: this never changes.
+    #[test]
+    fn the_description_is_frozen() {
+        let page = b"FRONDJ\r\n\x01\0\0\0\0\0\x01\0\0\0\0\0\x07\0\0\0\0\0\0\0";
+        let crc = keyed_crc(0, &[page]).to_le_bytes();
+        let whole = [&page[..], &crc].concat();
+        assert_eq!(decode_description(&whole), Some((1, 65536, 7)));
+        assert_eq!(crc, [191, 127, 25, 240]);
+    }
+}

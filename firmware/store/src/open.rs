@@ -24,6 +24,8 @@ use crate::tables::Mark;
 use crate::writer::Writer;
 
 const BLOCKS_NAME: &str = "blocks.redb";
+/// There while a start has not proven that the block store works: see [`Opener::suspect`].
+pub(crate) const UNPROVEN_NAME: &str = "unproven";
 const BLOCKS_NEW_NAME: &str = "blocks.redb.new";
 
 /// A data directory, opened: three handles for three threads.
@@ -52,6 +54,7 @@ impl<D: Disk> Store<D> {
             disk,
             options,
             fresh_blocks: false,
+            suspect: false,
             damage: Vec::new(),
         };
         opener.open(counters)
@@ -63,6 +66,9 @@ struct Opener<'o, D: Disk> {
     options: &'o Options,
     /// There was no block store.
     fresh_blocks: bool,
+    /// The last start ended before its first checkpoint. redb panics on some damaged pages, and
+    /// where a panic ends the process only a check before use keeps that from going on for ever.
+    suspect: bool,
     damage: Vec<Damage>,
 }
 
@@ -132,6 +138,9 @@ impl<D: Disk> Opener<'_, D> {
                 self.disk.remove(BLOCKS_NEW_NAME),
             )?;
         }
+        self.suspect = names.iter().any(|name| name == UNPROVEN_NAME);
+        // It is there to outlive the process, not the power: no sync.
+        self.io("marking the start", self.disk.open(UNPROVEN_NAME))?;
         self.fresh_blocks = !names.iter().any(|name| name == BLOCKS_NAME);
         if self.fresh_blocks {
             self.make_blocks(counters)?;
@@ -162,6 +171,9 @@ impl<D: Disk> Opener<'_, D> {
 
     fn try_blocks(&self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), redb::Error> {
         let file = Arc::new(self.disk.open(BLOCKS_NAME)?);
+        if self.suspect {
+            Blocks::check(Arc::clone(&file), self.options.cache_bytes)?;
+        }
         let blocks = Blocks::open(file, self.options.cache_bytes, Arc::clone(counters))?;
         let loaded = blocks.read(Loaded::read)?;
         Ok((blocks, loaded))

@@ -196,3 +196,52 @@ fn a_bad_body_costs_that_message_only() {
     assert_eq!(fetched.messages.len(), 2);
     assert_eq!(recovered.streams[0].stream, S);
 }
+
+#[test]
+fn either_copy_of_a_description_is_enough() {
+    use redb::ReadableTable;
+    for table in [crate::tables::STREAMS, crate::tables::STREAMS_COPY] {
+        let mut scratch = Scratch::new();
+        let (mut store, _) = scratch.open();
+        write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+        drop(store);
+        let database = redb::Database::open(scratch.path("blocks.redb")).unwrap();
+        let change = database.begin_write().unwrap();
+        {
+            let mut table = change.open_table(table).unwrap();
+            let (key, mut row) = {
+                let (key, row) = table.first().unwrap().unwrap();
+                (key.value().to_vec(), row.value().to_vec())
+            };
+            row[2] ^= 1;
+            table.insert(&key[..], &row[..]).unwrap();
+        }
+        change.commit().unwrap();
+        drop(database);
+        let (_, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), [1]);
+        assert_eq!(recovered.damage[0].stream, Some(S));
+        assert!(texts(&recovered).contains("one copy"));
+    }
+}
+
+#[test]
+fn a_damaged_page_cannot_stop_every_start() {
+    let mut scratch = Scratch::new();
+    let (mut store, _) = scratch.open();
+    let puts = (1..=400).map(|seq| put(seq, "x"));
+    write(&mut store, [stream()].into_iter().chain(puts).collect()).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    drop(store);
+    assert!(!scratch.path("unproven").exists());
+    let (store, _) = scratch.open();
+    assert!(scratch.path("unproven").exists());
+    // The process dies before its first checkpoint, because of this:
+    drop(store);
+    assert!(spoil_blocks(&scratch, b"orders.new") > 0);
+    let (mut store, recovered) = scratch.open();
+    assert!(texts(&recovered).contains("moved to blocks.redb.damaged-"));
+    store.checkpointer.checkpoint().unwrap();
+    assert!(!scratch.path("unproven").exists());
+}
