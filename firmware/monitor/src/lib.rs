@@ -1,7 +1,37 @@
 //! The monitoring documents, from a read-only view of the node.
 //!
-//! spec: nats-server v2.15.1 server/monitor.go
+//! [`render`] answers one HTTP request: nats-server's documents with its keys, their order,
+//! parameters and error texts, and a page that lists them. `gather` takes plain rows out of the
+//! view, the documents know only those. This crate knows no sockets, counts nothing and keeps
+//! nothing: what is not in the view the caller tells in [`Process`].
 
-mod stub;
+mod accountz;
+mod accstatz;
+mod clusters;
+mod connz;
+mod endpoint;
+mod gather;
+mod healthz;
+mod jetstream;
+mod jsz;
+mod leafz;
+mod limits;
+mod page;
+mod paging;
+mod process;
+mod query;
+mod raw;
+mod render;
+mod root;
+mod rows;
+mod subsz;
+mod text;
+mod varz;
 
-pub use stub::{DiskCounts, Page, Process, counted_as, render};
+#[cfg(test)]
+mod tests;
+
+pub use endpoint::counted_as;
+pub use page::{JSON, Page};
+pub use process::{DiskCounts, Process};
+pub use render::render;

@@ -1,0 +1,84 @@
+//! `/accountz`: accounts by name, or one of them.
+//!
+//! spec: nats-server v2.15.1 server/monitor.go `Accountz`
+
+use frond_clock::Timestamp;
+use serde::Serialize;
+
+use crate::query::{Query, Refusal};
+use crate::rows::{Account, Server};
+use crate::subsz::SublistStats;
+use crate::text::{When, empty};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Accountz {
+    server_id: String,
+    now: When,
+    #[serde(skip_serializing_if = "empty")]
+    system_account: String,
+    #[serde(skip_serializing_if = "empty")]
+    accounts: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    account_detail: Option<AccountInfo>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct AccountInfo {
+    account_name: String,
+    update_time: When,
+    #[serde(skip_serializing_if = "empty")]
+    is_system: bool,
+    expired: bool,
+    complete: bool,
+    jetstream_enabled: bool,
+    leafnode_connections: u32,
+    client_connections: u32,
+    subscriptions: usize,
+    name_tag: String,
+    sublist_stats: SublistStats,
+}
+
+/// The names of all accounts, or with `acc` what is known of one, which came from the
+/// configuration at `loaded`.
+pub(crate) fn document(
+    server: &Server,
+    query: &Query,
+    accounts: Vec<Account>,
+    loaded: Timestamp,
+) -> Result<Accountz, Refusal> {
+    let system = accounts.iter().find(|account| account.is_system);
+    let mut document = Accountz {
+        server_id: server.id.clone(),
+        now: When(server.now),
+        system_account: system
+            .map(|account| account.name.clone())
+            .unwrap_or_default(),
+        accounts: Vec::new(),
+        account_detail: None,
+    };
+    match query.text("acc") {
+        "" => document.accounts = accounts.into_iter().map(|account| account.name).collect(),
+        name => {
+            let found = accounts.into_iter().find(|account| account.name == name);
+            let account = found.ok_or_else(|| Refusal(format!("Account {name} does not exist")))?;
+            document.account_detail = Some(info(account, loaded));
+        }
+    }
+    Ok(document)
+}
+
+fn info(account: Account, loaded: Timestamp) -> AccountInfo {
+    AccountInfo {
+        sublist_stats: SublistStats::of(std::iter::once(&account)),
+        account_name: account.name.clone(),
+        update_time: When(loaded),
+        is_system: account.is_system,
+        expired: false,
+        complete: true,
+        jetstream_enabled: account.has_jetstream,
+        leafnode_connections: account.leafnodes,
+        client_connections: account.clients,
+        subscriptions: account.subscriptions,
+        name_tag: account.name,
+    }
+}

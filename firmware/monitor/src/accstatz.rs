@@ -1,0 +1,105 @@
+//! `/accstatz`: what accounts sent and got.
+//!
+//! spec: nats-server v2.15.1 server/monitor.go `AccountStatz`
+
+use serde::Serialize;
+
+use crate::query::{Query, Refusal};
+use crate::rows::{Account, Server};
+use crate::text::When;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct AccountStatz {
+    server_id: String,
+    now: When,
+    account_statz: Vec<AccountStat>,
+}
+
+#[derive(Debug, Serialize)]
+struct AccountStat {
+    acc: String,
+    name: String,
+    conns: u32,
+    leafnodes: u32,
+    total_conns: u32,
+    num_subscriptions: usize,
+    sent: DataStats,
+    received: DataStats,
+    slow_consumers: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct DataStats {
+    #[serde(flatten)]
+    all: MsgBytes,
+    gateways: MsgBytes,
+    routes: MsgBytes,
+    leafs: MsgBytes,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct MsgBytes {
+    msgs: u64,
+    bytes: u64,
+}
+
+/// The accounts with connections, or with `unused` all.
+pub(crate) fn document(
+    server: &Server,
+    query: &Query,
+    accounts: Vec<Account>,
+) -> Result<AccountStatz, Refusal> {
+    let unused = query.flag("unused")?;
+    let taken = accounts
+        .into_iter()
+        .filter(|account| unused || account.clients + account.leafnodes > 0);
+    Ok(AccountStatz {
+        server_id: server.id.clone(),
+        now: When(server.now),
+        account_statz: taken.map(stat).collect(),
+    })
+}
+
+fn stat(account: Account) -> AccountStat {
+    let (traffic, leafs) = (account.traffic, account.leaf_traffic);
+    AccountStat {
+        acc: account.name.clone(),
+        name: account.name,
+        conns: account.clients,
+        leafnodes: account.leafnodes,
+        total_conns: account.clients + account.leafnodes,
+        num_subscriptions: account.subscriptions,
+        sent: DataStats::new(
+            MsgBytes {
+                msgs: traffic.out_msgs,
+                bytes: traffic.out_bytes,
+            },
+            MsgBytes {
+                msgs: leafs.out_msgs,
+                bytes: leafs.out_bytes,
+            },
+        ),
+        received: DataStats::new(
+            MsgBytes {
+                msgs: traffic.in_msgs,
+                bytes: traffic.in_bytes,
+            },
+            MsgBytes {
+                msgs: leafs.in_msgs,
+                bytes: leafs.in_bytes,
+            },
+        ),
+        slow_consumers: account.slow_consumers,
+    }
+}
+
+impl DataStats {
+    fn new(all: MsgBytes, leafs: MsgBytes) -> Self {
+        Self {
+            all,
+            gateways: MsgBytes::default(),
+            routes: MsgBytes::default(),
+            leafs,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! `/connz`: connections.
+//!
+//! spec: nats-server v2.15.1 server/monitor.go `Connz`
+
+mod options;
+mod order;
+
+pub(crate) use options::{Options, State};
+
+use frond_clock::Timestamp;
+use serde::Serialize;
+
+use crate::query::Subs;
+use crate::rows::{Connection, Peer, Server};
+use crate::subsz::SubDetail;
+use crate::text::{When, empty, go_duration, uptime};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Connz {
+    server_id: String,
+    now: When,
+    num_connections: usize,
+    total: usize,
+    offset: usize,
+    limit: usize,
+    connections: Option<Vec<ConnInfo>>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ConnInfo {
+    cid: u64,
+    #[serde(skip_serializing_if = "empty")]
+    kind: &'static str,
+    #[serde(rename = "type", skip_serializing_if = "empty")]
+    of_type: &'static str,
+    ip: String,
+    port: u16,
+    start: When,
+    last_activity: When,
+    #[serde(skip_serializing_if = "empty")]
+    stop: Option<When>,
+    #[serde(skip_serializing_if = "empty")]
+    reason: String,
+    #[serde(skip_serializing_if = "empty")]
+    rtt: String,
+    uptime: String,
+    idle: String,
+    pending_bytes: usize,
+    in_msgs: u64,
+    out_msgs: u64,
+    in_bytes: u64,
+    out_bytes: u64,
+    subscriptions: usize,
+    #[serde(skip_serializing_if = "empty")]
+    name: String,
+    #[serde(skip_serializing_if = "empty")]
+    lang: String,
+    #[serde(skip_serializing_if = "empty")]
+    version: String,
+    #[serde(skip_serializing_if = "empty")]
+    authorized_user: String,
+    #[serde(skip_serializing_if = "empty")]
+    account: String,
+    #[serde(skip_serializing_if = "empty")]
+    subscriptions_list: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    subscriptions_list_detail: Vec<SubDetail>,
+    #[serde(skip_serializing_if = "empty")]
+    name_tag: String,
+}
+
+/// The account that is not named in a connection, being everybody's.
+const GLOBAL_ACCOUNT: &str = "$G";
+
+/// The connections asked for, out of those that are open and those that are gone. `knows` tells
+/// whether there is such an account.
+pub(crate) fn document(
+    server: &Server,
+    options: &Options,
+    knows: impl Fn(&str) -> bool,
+    open: Vec<Connection>,
+    closed: Vec<Connection>,
+) -> Connz {
+    let paging = options.paging;
+    let mut document = Connz {
+        server_id: String::new(),
+        now: When(server.now),
+        num_connections: 0,
+        total: 0,
+        offset: paging.offset,
+        limit: paging.limit,
+        connections: None,
+    };
+    if !options.account.is_empty() && !knows(&options.account) {
+        return document;
+    }
+    document.server_id.clone_from(&server.id);
+    let open = if options.state == State::Closed {
+        Vec::new()
+    } else {
+        open
+    };
+    let closed = if options.state == State::Open {
+        Vec::new()
+    } else {
+        closed
+    };
+    let in_account =
+        |row: &Connection| options.account.is_empty() || row.account == options.account;
+    document.total = open
+        .iter()
+        .chain(&closed)
+        .filter(|row| in_account(row))
+        .count();
+    let mut rows = match options.cid {
+        Some(cid) => the_one(cid, open, closed),
+        None => open
+            .into_iter()
+            .chain(closed)
+            .filter(|row| in_account(row) && options.takes_user(&row.user))
+            .collect(),
+    };
+    order::sort(&mut rows, options.sort, server.now);
+    let shown = paging.cut(rows);
+    let infos: Vec<_> = shown
+        .into_iter()
+        .map(|row| info(row, options, server.now))
+        .collect();
+    document.num_connections = infos.len();
+    document.connections = Some(infos);
+    document
+}
+
+/// A client by its number, rather an open one; links are not found by number.
+fn the_one(cid: u64, open: Vec<Connection>, closed: Vec<Connection>) -> Vec<Connection> {
+    let open = open.into_iter().filter(|row| row.peer == Peer::Client);
+    open.chain(closed)
+        .find(|row| row.cid == cid)
+        .into_iter()
+        .collect()
+}
+
+fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
+    let until = row.end.as_ref().map_or(now, |(stop, _)| *stop);
+    let (kind, of_type) = match row.peer {
+        Peer::Client => ("Client", "nats"),
+        Peer::Leafnode => ("Leafnode", ""),
+    };
+    let (stop, reason) = row
+        .end
+        .map_or((None, String::new()), |(at, why)| (Some(When(at)), why));
+    let mut info = ConnInfo {
+        cid: row.cid,
+        kind,
+        of_type,
+        ip: row.ip,
+        port: row.port,
+        start: When(row.start),
+        last_activity: When(row.last_activity),
+        stop,
+        reason,
+        rtt: go_duration(row.rtt),
+        uptime: uptime(until.since(row.start)),
+        idle: uptime(until.since(row.last_activity)),
+        pending_bytes: row.pending_bytes,
+        in_msgs: row.traffic.in_msgs,
+        out_msgs: row.traffic.out_msgs,
+        in_bytes: row.traffic.in_bytes,
+        out_bytes: row.traffic.out_bytes,
+        subscriptions: row.subscriptions,
+        name: row.name,
+        lang: row.lang,
+        version: row.version,
+        ..ConnInfo::default()
+    };
+    match options.subs {
+        Subs::Hidden => {}
+        Subs::Listed => {
+            info.subscriptions_list = row.subs.into_iter().map(|sub| sub.subject).collect();
+        }
+        Subs::Detailed => {
+            info.subscriptions_list_detail = row
+                .subs
+                .into_iter()
+                .map(SubDetail::without_account)
+                .collect();
+        }
+    }
+    if options.auth {
+        info.authorized_user = row.user;
+        info.name_tag.clone_from(&row.account);
+        info.account = if row.account == GLOBAL_ACCOUNT {
+            String::new()
+        } else {
+            row.account
+        };
+    }
+    info
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Out of the view into plain rows: the only file that knows the node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use frond_account::AccountId;
+use frond_broker::{Conn, LinkStatus, SubView, Traffic};
+use frond_clock::Timestamp;
+use frond_node::View;
+
+use crate::rows::{Account, Connection, Leaf, Peer, Server, Subscription};
+use crate::varz::Counts;
+
+mod config;
+mod streams;
+
+pub(crate) use config::{facts, loaded};
+pub(crate) use streams::{Depth, jetstream, jetstream_varz};
+
+/// The server's name and time.
+pub(crate) fn server(view: &View<'_>) -> Server {
+    let facts = view.broker.facts();
+    Server {
+        id: facts.id.clone(),
+        name: facts.name.clone(),
+        version: facts.version.clone(),
+        now: view.now.wall,
+    }
+}
+
+/// What changes by itself.
+pub(crate) fn counts(view: &View<'_>) -> Counts {
+    let totals = view.broker.totals();
+    Counts {
+        totals,
+        client_traffic: Traffic {
+            in_msgs: totals.traffic.in_msgs.saturating_sub(totals.links.in_msgs),
+            in_bytes: totals
+                .traffic
+                .in_bytes
+                .saturating_sub(totals.links.in_bytes),
+            out_msgs: totals
+                .traffic
+                .out_msgs
+                .saturating_sub(totals.links.out_msgs),
+            out_bytes: totals
+                .traffic
+                .out_bytes
+                .saturating_sub(totals.links.out_bytes),
+        },
+        clients: view.broker.client_count(),
+        leafnodes: up(view).count(),
+        subscriptions: view.broker.subscription_count(),
+        uptime: view.now.mono.since(view.started.mono),
+    }
+}
+
+/// All open connections; with their subscriptions only when those are asked for.
+pub(crate) fn connections(view: &View<'_>, with_subs: bool) -> Vec<Connection> {
+    let mut rows: Vec<_> = view
+        .broker
+        .clients()
+        .map(|client| client_row(view, &client, None))
+        .collect();
+    rows.extend(up(view).filter_map(|(conn, status)| link_row(view, conn, &status)));
+    if with_subs {
+        let mut subs: BTreeMap<u64, Vec<Subscription>> = BTreeMap::new();
+        for sub in view.broker.subscriptions() {
+            subs.entry(sub.cid)
+                .or_default()
+                .push(subscription(view, &sub));
+        }
+        for row in &mut rows {
+            row.subs = subs.remove(&row.cid).unwrap_or_default();
+        }
+    }
+    rows
+}
+
+/// The latest clients that are gone.
+pub(crate) fn closed(view: &View<'_>) -> Vec<Connection> {
+    let gone = view.broker.closed_clients();
+    gone.map(|gone| {
+        client_row(
+            view,
+            &gone.client,
+            Some((gone.stop, gone.reason.to_string())),
+        )
+    })
+    .collect()
+}
+
+/// All subscriptions, except those of other servers.
+pub(crate) fn subscriptions(view: &View<'_>) -> Vec<Subscription> {
+    let links: BTreeSet<_> = up(view).map(|(conn, _)| conn.0).collect();
+    view.broker
+        .subscriptions()
+        .filter(|sub| !links.contains(&sub.cid))
+        .map(|sub| subscription(view, &sub))
+        .collect()
+}
+
+/// The links that are up.
+pub(crate) fn leafs(view: &View<'_>) -> Vec<Leaf> {
+    let rows = up(view).filter_map(|(conn, status)| {
+        let line = view.broker.line(conn)?;
+        Some(Leaf {
+            cid: conn.0,
+            name: status.name,
+            is_spoke: status.is_spoke,
+            account: status.account,
+            ip: line.peer.ip.to_string(),
+            port: line.peer.port,
+            rtt: status.rtt.unwrap_or_default(),
+            traffic: line.traffic,
+            subscriptions: status.subscriptions,
+            compression: status.compression,
+        })
+    });
+    rows.collect()
+}
+
+/// The accounts that the configuration names.
+pub(crate) fn accounts(view: &View<'_>) -> Vec<Account> {
+    let directory = view.broker.directory();
+    let mut leafs: BTreeMap<String, Traffic> = BTreeMap::new();
+    for leaf in self::leafs(view) {
+        let sum = leafs.entry(leaf.account).or_default();
+        sum.in_msgs += leaf.traffic.in_msgs;
+        sum.in_bytes += leaf.traffic.in_bytes;
+        sum.out_msgs += leaf.traffic.out_msgs;
+        sum.out_bytes += leaf.traffic.out_bytes;
+    }
+    let rows = view.broker.account_views().filter_map(|row| {
+        let known = directory
+            .account(row.account)
+            .filter(|known| known.exists)?;
+        Some(Account {
+            name: known.name.to_string(),
+            is_system: row.account == directory.system_account(),
+            has_jetstream: known.jetstream,
+            clients: row.clients,
+            leafnodes: row.leafnodes,
+            subscriptions: row.subscriptions,
+            cached_subjects: row.cached_subjects,
+            traffic: row.traffic,
+            leaf_traffic: leafs.get(&*known.name).copied().unwrap_or_default(),
+            slow_consumers: row.slow_consumers,
+        })
+    });
+    rows.collect()
+}
+
+/// Links whose other end is known, and their connections.
+fn up<'a>(view: &View<'a>) -> impl Iterator<Item = (Conn, LinkStatus)> + use<'a> {
+    let links = view.broker.link_statuses();
+    links
+        .filter_map(|(_, conn, status)| Some((conn?, status)))
+        .filter(|(_, status)| status.state == "up")
+}
+
+fn client_row(
+    view: &View<'_>,
+    client: &frond_broker::ClientView,
+    end: Option<(Timestamp, String)>,
+) -> Connection {
+    Connection {
+        cid: client.cid,
+        peer: Peer::Client,
+        ip: client
+            .peer
+            .map(|peer| peer.ip.to_string())
+            .unwrap_or_default(),
+        port: client.peer.map(|peer| peer.port).unwrap_or_default(),
+        start: client.start,
+        last_activity: client.last_activity,
+        end,
+        rtt: client.rtt.unwrap_or_default(),
+        pending_bytes: client.pending_bytes,
+        traffic: client.traffic,
+        subscriptions: client.subscriptions,
+        subs: Vec::new(),
+        name: client.name.clone(),
+        lang: client.lang.clone(),
+        version: client.version.clone(),
+        user: client.user.clone(),
+        account: client
+            .account
+            .map(|id| account_name(view, id))
+            .unwrap_or_default(),
+    }
+}
+
+fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connection> {
+    let line = view.broker.line(conn)?;
+    Some(Connection {
+        cid: conn.0,
+        peer: Peer::Leafnode,
+        ip: line.peer.ip.to_string(),
+        port: line.peer.port,
+        start: line.start,
+        last_activity: line.last_activity,
+        rtt: status.rtt.unwrap_or_default(),
+        pending_bytes: line.pending_bytes,
+        traffic: line.traffic,
+        subscriptions: status.subscriptions.len(),
+        name: status.name.clone(),
+        account: status.account.clone(),
+        ..Connection::default()
+    })
+}
+
+fn subscription(view: &View<'_>, sub: &SubView<'_>) -> Subscription {
+    Subscription {
+        account: account_name(view, sub.account),
+        subject: sub.subject.to_owned(),
+        queue: sub.queue.unwrap_or_default().to_owned(),
+        // A link has no names for its subscriptions: nats-server shows their subjects there.
+        sid: if sub.sid.is_empty() {
+            sub.subject
+        } else {
+            sub.sid
+        }
+        .to_owned(),
+        msgs: sub.msgs,
+        max: sub.max,
+        cid: sub.cid,
+    }
+}
+
+fn account_name(view: &View<'_>, id: AccountId) -> String {
+    view.broker
+        .directory()
+        .account(id)
+        .map(|account| account.name.to_string())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

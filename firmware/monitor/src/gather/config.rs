@@ -1,0 +1,100 @@
+use frond_clock::Timestamp;
+use frond_node::View;
+
+use crate::text::nanos;
+use crate::varz::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
+
+/// When the configuration in force was read.
+pub(crate) const fn loaded(view: &View<'_>) -> Timestamp {
+    view.started.wall
+}
+
+/// What the configuration says.
+pub(crate) fn facts(view: &View<'_>) -> Facts {
+    let config = view.config;
+    let directory = view.broker.directory();
+    let system = directory.account(directory.system_account());
+    Facts {
+        settings: settings(view),
+        leaf: leaf(view),
+        write_deadline: nanos(config.write_deadline),
+        start: view.started.wall,
+        loaded: loaded(view),
+        digest: String::new(),
+        tags: config.server_tags.clone(),
+        metadata: config.server_metadata.clone(),
+        system_account: system
+            .map(|account| account.name.to_string())
+            .unwrap_or_default(),
+    }
+}
+
+fn settings(view: &View<'_>) -> Settings {
+    let config = view.config;
+    let monitor = config.monitor.as_ref();
+    Settings {
+        host: config.host.clone(),
+        port: view.client_port,
+        auth_required: view.broker.directory().auth_required(),
+        max_connections: config.limits.max_connections,
+        max_subscriptions: config.limits.max_subscriptions.unwrap_or_default(),
+        ping_interval: nanos(config.ping_interval),
+        ping_max: config.ping_max,
+        http_host: monitor
+            .map(|listen| listen.host.clone())
+            .unwrap_or_default(),
+        http_port: view.monitor_port,
+        http_base_path: match config.monitor_base_path.as_str() {
+            "/" => String::new(),
+            path => path.to_owned(),
+        },
+        https_port: 0,
+        auth_timeout: config.authorization.timeout.as_secs_f64(),
+        max_control_line: config.limits.max_control_line,
+        max_payload: config.limits.max_payload,
+        max_pending: config.limits.max_pending,
+    }
+}
+
+/// spec: nats-server v2.15.1 server/const.go `DEFAULT_LEAF_TLS_TIMEOUT`
+const LEAF_TLS_TIMEOUT_SECONDS: f64 = 2.0;
+
+fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {
+    let options = &view.config.leafnodes;
+    let remotes = options.remotes.iter().map(|remote| RemoteLeafOptsVarz {
+        local_account: remote.account.clone(),
+        urls: remote
+            .urls
+            .iter()
+            .map(|url| address(&url.host, url.port))
+            .collect(),
+        deny: (!remote.deny_imports.is_empty() || !remote.deny_exports.is_empty()).then(|| {
+            DenyRules {
+                exports: remote.deny_exports.clone(),
+                imports: remote.deny_imports.clone(),
+            }
+        }),
+    });
+    let remotes = remotes.collect();
+    match &options.listen {
+        None => LeafNodeOptsVarz {
+            remotes,
+            ..LeafNodeOptsVarz::default()
+        },
+        Some(listen) => LeafNodeOptsVarz {
+            host: listen.host.clone(),
+            port: view.leaf_port,
+            auth_timeout: options.authorization.timeout.as_secs_f64(),
+            tls_timeout: LEAF_TLS_TIMEOUT_SECONDS,
+            remotes,
+        },
+    }
+}
+
+fn address(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}

@@ -1,0 +1,274 @@
+//! `/healthz`: whether this server does its work, and if not, why.
+//!
+//! spec: nats-server v2.15.1 server/monitor.go `healthz`
+
+use serde::Serialize;
+
+use crate::jetstream::{JetStream, JsStream};
+use crate::query::{Query, Refusal};
+use crate::text::empty;
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    scope: Scope,
+    account: String,
+    stream: String,
+    consumer: String,
+    details: bool,
+}
+
+/// How far the check goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// The server answers.
+    Server,
+    /// JetStream is on, if it is to be.
+    JetStream,
+    /// Streams and consumers too.
+    Assets,
+}
+
+/// What JetStream is to be, and is.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// Not configured.
+    Unwanted,
+    /// Configured, and not running.
+    Missing,
+    /// Running.
+    On(JetStream),
+}
+
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(crate) struct HealthStatus {
+    status: &'static str,
+    #[serde(skip_serializing_if = "empty")]
+    error: String,
+    #[serde(skip_serializing_if = "empty")]
+    errors: Vec<HealthzError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct HealthzError {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "empty")]
+    account: String,
+    #[serde(skip_serializing_if = "empty")]
+    stream: String,
+    #[serde(skip_serializing_if = "empty")]
+    consumer: String,
+    error: String,
+}
+
+/// A status code and what explains it.
+struct Trouble {
+    code: u16,
+    found: Vec<HealthzError>,
+}
+
+impl Options {
+    pub(crate) fn read(query: &Query) -> Result<Self, Refusal> {
+        let enabled = query.flag("js-enabled")?;
+        let enabled_only = query.flag("js-enabled-only")?;
+        let server_only = query.flag("js-server-only")?;
+        query.flag("js-meta-only")?;
+        let details = query.flag("details")?;
+        Ok(Self {
+            scope: match (server_only, enabled || enabled_only) {
+                (true, _) => Scope::Server,
+                (false, true) => Scope::JetStream,
+                (false, false) => Scope::Assets,
+            },
+            account: query.text("account").to_owned(),
+            stream: query.text("stream").to_owned(),
+            consumer: query.text("consumer").to_owned(),
+            details,
+        })
+    }
+}
+
+/// The status code and the document.
+pub(crate) fn document(options: &Options, state: &State) -> (u16, HealthStatus) {
+    let Trouble { code, found } = check(options, state);
+    let mut document = HealthStatus {
+        status: "ok",
+        ..HealthStatus::default()
+    };
+    let Some(first) = found.first() else {
+        return (code, document);
+    };
+    let is_bad_request = code == BAD_REQUEST;
+    document.status = if options.details || is_bad_request {
+        "error"
+    } else {
+        "unavailable"
+    };
+    if options.details {
+        document.errors = found;
+    } else {
+        document.error.clone_from(&first.error);
+    }
+    (code, document)
+}
+
+const OK: u16 = 200;
+const BAD_REQUEST: u16 = 400;
+const NOT_FOUND: u16 = 404;
+const UNAVAILABLE: u16 = 503;
+
+fn check(options: &Options, state: &State) -> Trouble {
+    if options.account.is_empty() && !options.stream.is_empty() {
+        let error = "\"account\" must not be empty when checking stream health";
+        return Trouble::one(BAD_REQUEST, "BAD_REQUEST", error);
+    }
+    if options.stream.is_empty() && !options.consumer.is_empty() {
+        let error = "\"stream\" must not be empty when checking consumer health";
+        return Trouble::one(BAD_REQUEST, "BAD_REQUEST", error);
+    }
+    match (options.scope, state) {
+        (Scope::Server, _) | (_, State::Unwanted) | (Scope::JetStream, State::On(_)) => {
+            Trouble::none()
+        }
+        (Scope::JetStream | Scope::Assets, State::Missing) => {
+            Trouble::one(UNAVAILABLE, "JETSTREAM", "jetstream not enabled")
+        }
+        (Scope::Assets, State::On(jetstream)) => check_assets(options, jetstream),
+    }
+}
+
+/// Streams whose disk fails, and whether what is asked about exists at all.
+fn check_assets(options: &Options, jetstream: &JetStream) -> Trouble {
+    let wanted = |asked: &str, name: &str| asked.is_empty() || asked == name;
+    let accounts: Vec<_> = jetstream
+        .accounts
+        .iter()
+        .filter(|account| wanted(&options.account, &account.name))
+        .collect();
+    if accounts.is_empty() && !options.account.is_empty() {
+        return Trouble::account_missing(options);
+    }
+    let streams: Vec<_> = accounts
+        .iter()
+        .flat_map(|account| {
+            account
+                .streams
+                .iter()
+                .map(|stream| (account.name.as_str(), stream))
+        })
+        .filter(|(_, stream)| wanted(&options.stream, &stream.name))
+        .collect();
+    if streams.is_empty() && !options.stream.is_empty() {
+        return Trouble::stream_missing(options);
+    }
+    let has_consumer = |stream: &JsStream| {
+        stream
+            .consumers
+            .iter()
+            .any(|it| it.text("name").as_deref() == Some(&options.consumer))
+    };
+    if !options.consumer.is_empty() && !streams.iter().any(|(_, stream)| has_consumer(stream)) {
+        return Trouble::consumer_missing(options);
+    }
+    let found: Vec<_> = streams
+        .iter()
+        .filter_map(|(account, stream)| fault(account, stream))
+        .collect();
+    if found.is_empty() {
+        Trouble::none()
+    } else {
+        Trouble {
+            code: UNAVAILABLE,
+            found,
+        }
+    }
+}
+
+fn fault(account: &str, stream: &JsStream) -> Option<HealthzError> {
+    let why = stream.fault.as_ref()?;
+    Some(HealthzError {
+        kind: "STREAM",
+        account: account.to_owned(),
+        stream: stream.name.clone(),
+        consumer: String::new(),
+        error: format!(
+            "JetStream stream '{account} > {}' write error: {why}",
+            stream.name
+        ),
+    })
+}
+
+impl Trouble {
+    const fn none() -> Self {
+        Self {
+            code: OK,
+            found: Vec::new(),
+        }
+    }
+
+    fn one(code: u16, kind: &'static str, error: &str) -> Self {
+        let error = HealthzError {
+            kind,
+            error: error.to_owned(),
+            ..HealthzError::default()
+        };
+        Self {
+            code,
+            found: vec![error],
+        }
+    }
+
+    fn account_missing(options: &Options) -> Self {
+        let account = options.account.clone();
+        let error = format!("JetStream account {account:?} not found");
+        let found = HealthzError {
+            kind: "ACCOUNT",
+            account,
+            error,
+            ..HealthzError::default()
+        };
+        Self {
+            code: NOT_FOUND,
+            found: vec![found],
+        }
+    }
+
+    fn stream_missing(options: &Options) -> Self {
+        let (account, stream) = (options.account.clone(), options.stream.clone());
+        let error = format!("JetStream stream {stream:?} not found on account {account:?}");
+        let found = HealthzError {
+            kind: "STREAM",
+            account,
+            stream,
+            error,
+            ..HealthzError::default()
+        };
+        Self {
+            code: NOT_FOUND,
+            found: vec![found],
+        }
+    }
+
+    fn consumer_missing(options: &Options) -> Self {
+        let (account, stream) = (options.account.clone(), options.stream.clone());
+        let consumer = options.consumer.clone();
+        let error = format!(
+            "JetStream consumer {consumer:?} not found for stream {stream:?} on account {account:?}"
+        );
+        let found = HealthzError {
+            kind: "CONSUMER",
+            account,
+            stream,
+            consumer,
+            error,
+        };
+        Self {
+            code: NOT_FOUND,
+            found: vec![found],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! `/leafz`: links to other servers.
+//!
+//! spec: nats-server v2.15.1 server/monitor.go `Leafz`
+
+use serde::Serialize;
+
+use crate::query::{Query, Refusal};
+use crate::rows::{Leaf, Server};
+use crate::text::{When, empty, go_duration};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Leafz {
+    server_id: String,
+    now: When,
+    leafnodes: usize,
+    leafs: Vec<LeafInfo>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeafInfo {
+    id: u64,
+    name: String,
+    is_spoke: bool,
+    account: String,
+    ip: String,
+    port: u16,
+    #[serde(skip_serializing_if = "empty")]
+    rtt: String,
+    in_msgs: u64,
+    out_msgs: u64,
+    in_bytes: u64,
+    out_bytes: u64,
+    subscriptions: usize,
+    #[serde(skip_serializing_if = "empty")]
+    subscriptions_list: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    compression: &'static str,
+}
+
+/// The links that are up.
+pub(crate) fn document(server: &Server, query: &Query, leafs: Vec<Leaf>) -> Result<Leafz, Refusal> {
+    let list = query.flag("subs")?;
+    let account = query.text("acc");
+    let taken = leafs
+        .into_iter()
+        .filter(|leaf| account.is_empty() || leaf.account == account);
+    let leafs: Vec<_> = taken.map(|leaf| info(leaf, list)).collect();
+    Ok(Leafz {
+        server_id: server.id.clone(),
+        now: When(server.now),
+        leafnodes: leafs.len(),
+        leafs,
+    })
+}
+
+fn info(leaf: Leaf, list: bool) -> LeafInfo {
+    LeafInfo {
+        id: leaf.cid,
+        name: leaf.name,
+        is_spoke: leaf.is_spoke,
+        account: leaf.account,
+        ip: leaf.ip,
+        port: leaf.port,
+        rtt: go_duration(leaf.rtt),
+        in_msgs: leaf.traffic.in_msgs,
+        out_msgs: leaf.traffic.out_msgs,
+        in_bytes: leaf.traffic.in_bytes,
+        out_bytes: leaf.traffic.out_bytes,
+        subscriptions: leaf.subscriptions.len(),
+        subscriptions_list: if list { leaf.subscriptions } else { Vec::new() },
+        compression: leaf.compression,
+    }
+}

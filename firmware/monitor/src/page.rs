@@ -1,0 +1,36 @@
+/// An answer to an HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The status code.
+    pub status: u16,
+    /// The content type. With [`JSON`] nats-server also sends `Access-Control-Allow-Origin: *`.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: String,
+}
+
+/// The content type of a document.
+pub const JSON: &str = "application/json";
+
+pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+
+impl Page {
+    /// A document.
+    pub(crate) const fn json(body: String) -> Self {
+        Self {
+            status: 200,
+            content_type: JSON,
+            body,
+        }
+    }
+
+    /// What is wrong with the request.
+    pub(crate) const fn refused(body: String) -> Self {
+        Self {
+            status: 400,
+            content_type: TEXT,
+            body,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+use std::collections::BTreeMap;
+
+/// What a node cannot know of the process it lives in.
+#[derive(Clone, Copy, Debug)]
+pub struct Process<'a> {
+    /// Memory in use, in bytes.
+    pub resident_bytes: u64,
+    /// Processor use, in percent of one core.
+    pub cpu_percent: f64,
+    /// Cores the process may use.
+    pub cores: usize,
+    /// Requests answered so far, this one included, by [`crate::counted_as`].
+    pub http_req_stats: &'a BTreeMap<String, u64>,
+    /// What the store did, when there is one.
+    pub disk: Option<DiskCounts>,
+}
+
+/// What the store did since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct DiskCounts {
+    /// Syncs of the journal.
+    pub syncs: u64,
+    /// Bytes the journal wrote to the device.
+    pub journal_bytes: u64,
+    /// Frames written, each with everything that queued during the last sync.
+    pub frames: u64,
+    /// Checkpoints: the journal folded into the tables.
+    pub checkpoints: u64,
+    /// Bytes of the journal not yet folded.
+    pub unfolded_bytes: u64,
+    /// Messages made safe.
+    pub messages: u64,
+}

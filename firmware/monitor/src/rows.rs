@@ -1,0 +1,91 @@
+//! What the documents are made of: plain values taken out of the view.
+
+use std::time::Duration;
+
+use frond_broker::Traffic;
+use frond_clock::Timestamp;
+
+/// This server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Server {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) now: Timestamp,
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Peer {
+    #[default]
+    Client,
+    Leafnode,
+}
+
+/// A connection, open or gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Connection {
+    pub(crate) cid: u64,
+    pub(crate) peer: Peer,
+    pub(crate) ip: String,
+    pub(crate) port: u16,
+    pub(crate) start: Timestamp,
+    pub(crate) last_activity: Timestamp,
+    /// When and why it ended, once it did.
+    pub(crate) end: Option<(Timestamp, String)>,
+    pub(crate) rtt: Duration,
+    pub(crate) pending_bytes: usize,
+    pub(crate) traffic: Traffic,
+    pub(crate) subscriptions: usize,
+    /// The subscriptions themselves, when they are asked for.
+    pub(crate) subs: Vec<Subscription>,
+    pub(crate) name: String,
+    pub(crate) lang: String,
+    pub(crate) version: String,
+    pub(crate) user: String,
+    /// Empty before it is in one.
+    pub(crate) account: String,
+}
+
+/// A subscription.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Subscription {
+    pub(crate) account: String,
+    pub(crate) subject: String,
+    pub(crate) queue: String,
+    pub(crate) sid: String,
+    pub(crate) msgs: u64,
+    pub(crate) max: u64,
+    pub(crate) cid: u64,
+}
+
+/// A link to another server that is up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    pub(crate) cid: u64,
+    pub(crate) name: String,
+    pub(crate) is_spoke: bool,
+    pub(crate) account: String,
+    pub(crate) ip: String,
+    pub(crate) port: u16,
+    pub(crate) rtt: Duration,
+    pub(crate) traffic: Traffic,
+    pub(crate) subscriptions: Vec<String>,
+    pub(crate) compression: &'static str,
+}
+
+/// An account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Account {
+    pub(crate) name: String,
+    pub(crate) is_system: bool,
+    pub(crate) has_jetstream: bool,
+    pub(crate) clients: u32,
+    pub(crate) leafnodes: u32,
+    pub(crate) subscriptions: usize,
+    pub(crate) cached_subjects: usize,
+    pub(crate) traffic: Traffic,
+    /// The part of the traffic that went over the leafnodes connected now.
+    pub(crate) leaf_traffic: Traffic,
+    pub(crate) slow_consumers: u64,
+}

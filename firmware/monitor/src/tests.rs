@@ -1,0 +1,4 @@
+//! The documents as wire texts: their keys, and rows that rules are tried on.
+
+mod keys;
+pub(crate) mod samples;

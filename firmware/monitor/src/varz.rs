@@ -1,0 +1,208 @@
+//! `/varz`: the server as a whole.
+//!
+//! spec: nats-server v2.15.1 server/monitor.go `Varz`
+
+mod options;
+
+pub(crate) use options::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use frond_broker::{Totals, Traffic};
+use serde::Serialize;
+
+use crate::jetstream::{JetStreamConfig, JetStreamStats, JsLimitOpts};
+use crate::process::{DiskCounts, Process};
+use crate::rows::Server;
+use crate::text::{When, empty, uptime};
+
+/// What changes by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) totals: Totals,
+    /// The clients' part of the traffic.
+    pub(crate) client_traffic: Traffic,
+    pub(crate) clients: usize,
+    pub(crate) leafnodes: usize,
+    pub(crate) subscriptions: usize,
+    pub(crate) uptime: Duration,
+}
+
+/// JetStream's part: a configuration only when it is on.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(crate) struct JetStreamVarz {
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) config: Option<JetStreamConfig>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) stats: Option<JetStreamStats>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) limits: Option<JsLimitOpts>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Varz<'a> {
+    server_id: String,
+    server_name: String,
+    version: String,
+    proto: u8,
+    go: &'static str,
+    #[serde(flatten)]
+    settings: Settings,
+    cluster: Nothing,
+    gateway: Nothing,
+    leaf: LeafNodeOptsVarz,
+    mqtt: Nothing,
+    websocket: Nothing,
+    jetstream: JetStreamVarz,
+    tls_timeout: f64,
+    write_deadline: u64,
+    start: When,
+    now: When,
+    uptime: String,
+    mem: u64,
+    cores: usize,
+    gomaxprocs: usize,
+    cpu: f64,
+    #[serde(flatten)]
+    numbers: Numbers,
+    http_req_stats: &'a BTreeMap<String, u64>,
+    config_load_time: When,
+    config_digest: String,
+    #[serde(skip_serializing_if = "empty")]
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    metadata: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "empty")]
+    system_account: String,
+    slow_consumer_stats: ByKind,
+    stale_connection_stats: ByKind,
+    disk_io_wait_stats: DiskIoWaitStats,
+    /// Ours: what the disk did for us.
+    #[serde(skip_serializing_if = "empty")]
+    frond: Option<DiskCounts>,
+}
+
+#[derive(Debug, Serialize)]
+struct Nothing {}
+
+#[derive(Debug, Serialize)]
+struct Numbers {
+    connections: usize,
+    total_connections: u64,
+    routes: usize,
+    remotes: usize,
+    leafnodes: usize,
+    in_msgs: u64,
+    in_bytes: u64,
+    in_client_msgs: u64,
+    in_client_bytes: u64,
+    out_msgs: u64,
+    out_bytes: u64,
+    out_client_msgs: u64,
+    out_client_bytes: u64,
+    slow_consumers: u64,
+    stale_connections: u64,
+    stalled_clients: u64,
+    subscriptions: usize,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ByKind {
+    clients: u64,
+    routes: u64,
+    gateways: u64,
+    leafs: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct DiskIoWaitStats {
+    waiters: u64,
+    waits: u64,
+    wait_time: u64,
+    max_wait_time: u64,
+}
+
+/// The protocol that clients are told.
+const PROTO: u8 = 1;
+
+/// What stands where nats-server names its Go version.
+const LANGUAGE: &str = "rust";
+
+/// spec: nats-server v2.15.1 server/const.go `TLS_TIMEOUT`
+const TLS_TIMEOUT_SECONDS: f64 = 2.0;
+
+/// All of it.
+pub(crate) fn document<'a>(
+    server: &Server,
+    facts: Facts,
+    jetstream: JetStreamVarz,
+    counts: &Counts,
+    process: &Process<'a>,
+) -> Varz<'a> {
+    let slow = counts.totals.slow_consumers;
+    let stale = counts.totals.stale_connections;
+    Varz {
+        server_id: server.id.clone(),
+        server_name: server.name.clone(),
+        version: server.version.clone(),
+        proto: PROTO,
+        go: LANGUAGE,
+        settings: facts.settings,
+        cluster: Nothing {},
+        gateway: Nothing {},
+        leaf: facts.leaf,
+        mqtt: Nothing {},
+        websocket: Nothing {},
+        jetstream,
+        tls_timeout: TLS_TIMEOUT_SECONDS,
+        write_deadline: facts.write_deadline,
+        start: When(facts.start),
+        now: When(server.now),
+        uptime: uptime(counts.uptime),
+        mem: process.resident_bytes,
+        cores: process.cores,
+        gomaxprocs: process.cores,
+        cpu: process.cpu_percent,
+        numbers: numbers(counts),
+        http_req_stats: process.http_req_stats,
+        config_load_time: When(facts.loaded),
+        config_digest: facts.digest,
+        tags: facts.tags,
+        metadata: facts.metadata,
+        system_account: facts.system_account,
+        slow_consumer_stats: ByKind {
+            clients: slow,
+            ..ByKind::default()
+        },
+        stale_connection_stats: ByKind {
+            clients: stale,
+            ..ByKind::default()
+        },
+        disk_io_wait_stats: DiskIoWaitStats::default(),
+        frond: process.disk,
+    }
+}
+
+const fn numbers(counts: &Counts) -> Numbers {
+    let (all, clients) = (counts.totals.traffic, counts.client_traffic);
+    Numbers {
+        connections: counts.clients,
+        total_connections: counts.totals.connections,
+        routes: 0,
+        remotes: 0,
+        leafnodes: counts.leafnodes,
+        in_msgs: all.in_msgs,
+        in_bytes: all.in_bytes,
+        in_client_msgs: clients.in_msgs,
+        in_client_bytes: clients.in_bytes,
+        out_msgs: all.out_msgs,
+        out_bytes: all.out_bytes,
+        out_client_msgs: clients.out_msgs,
+        out_client_bytes: clients.out_bytes,
+        slow_consumers: counts.totals.slow_consumers,
+        stale_connections: counts.totals.stale_connections,
+        stalled_clients: counts.totals.stalls,
+        subscriptions: counts.subscriptions,
+    }
+}

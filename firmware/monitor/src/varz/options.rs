@@ -1,0 +1,79 @@
+use std::collections::BTreeMap;
+
+use frond_clock::Timestamp;
+use serde::Serialize;
+
+use crate::text::empty;
+
+/// What the configuration says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) settings: Settings,
+    pub(crate) leaf: LeafNodeOptsVarz,
+    /// Nanoseconds.
+    pub(crate) write_deadline: u64,
+    pub(crate) start: Timestamp,
+    /// When the configuration came into force.
+    pub(crate) loaded: Timestamp,
+    pub(crate) digest: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) system_account: String,
+}
+
+/// The options that stand together in the document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Settings {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) auth_required: bool,
+    pub(crate) max_connections: u64,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) max_subscriptions: u64,
+    pub(crate) ping_interval: u64,
+    pub(crate) ping_max: u64,
+    pub(crate) http_host: String,
+    pub(crate) http_port: u16,
+    pub(crate) http_base_path: String,
+    pub(crate) https_port: u16,
+    pub(crate) auth_timeout: f64,
+    pub(crate) max_control_line: u64,
+    pub(crate) max_payload: u64,
+    pub(crate) max_pending: u64,
+}
+
+/// The `leafnodes` block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct LeafNodeOptsVarz {
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) host: String,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) port: u16,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) auth_timeout: f64,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_timeout: f64,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) remotes: Vec<RemoteLeafOptsVarz>,
+}
+
+/// A hub.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct RemoteLeafOptsVarz {
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) local_account: String,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) urls: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) deny: Option<DenyRules>,
+}
+
+/// Subjects that a hub does not give or get.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct DenyRules {
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) exports: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) imports: Vec<String>,
+}
