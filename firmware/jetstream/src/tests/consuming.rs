@@ -176,3 +176,73 @@ fn a_pull_for_a_consumer_that_is_not_there_finds_nobody() {
     assert_eq!(world.ask("$JS.API.CONSUMER.MSG.NEXT.S.C", ""), "503");
     assert_eq!(world.ask("$JS.API.DIRECT.GET.S", r#"{"seq":1}"#), "503");
 }
+
+#[test]
+fn a_domain_has_the_api_under_its_own_name_too() {
+    let mut world = World::with(crate::Facts {
+        domain: Some("shop-1".into()),
+        ..crate::Facts::default()
+    });
+    let create = r#"{"name":"KV_B","subjects":["$KV.B.>"]}"#;
+    let answer = world.ask("$JS.shop-1.API.STREAM.CREATE.KV_B", create);
+    assert!(
+        answer.contains("did_create") && answer.contains(r#""domain":"shop-1""#),
+        "{answer}"
+    );
+    assert!(
+        world
+            .ask("$JS.API.INFO", "")
+            .contains(r#""domain":"shop-1""#)
+    );
+    // What is put by way of the domain is published again under its own subject.
+    world.ask("$JS.shop-1.API.$KV.B.k", "v");
+    let passed_on = world.sent.pop().unwrap().message;
+    assert_eq!(passed_on.subject(), "$KV.B.k");
+    let reply = passed_on.reply().unwrap().to_owned();
+    world.route(passed_on);
+    world.drain();
+    let ack = world.sent.iter().find(|sent| sent.to == reply).unwrap();
+    assert_eq!(
+        ack.message.message().payload,
+        br#"{"stream":"KV_B","domain":"shop-1","seq":1}"#
+    );
+    consumer(&mut world, "KV_B", "C", "");
+    let got = pull(&mut world, "KV_B.C", "1");
+    assert_eq!(got[0].shown.as_deref(), Some("$KV.B.k"));
+    let v1 = got[0].message.reply().unwrap().to_owned();
+    let v2 = v1.replace("$JS.ACK.", "$JS.ACK.shop-1.ABCDEFGH.") + ".x";
+    assert_eq!(world.ask(&v2, "+ACK"), "", "the newer form of ack subject");
+    let info = world.ask("$JS.shop-1.API.CONSUMER.INFO.KV_B.C", "");
+    assert!(info.contains(r#""num_ack_pending":0"#), "{info}");
+}
+
+#[test]
+fn an_expired_consumer_is_gone_also_after_a_restart() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"]"#);
+    let body = r#"{"stream_name":"S","config":{"name":"E","ack_policy":"explicit"}}"#;
+    assert!(
+        world
+            .ask("$JS.API.CONSUMER.CREATE.S.E", body)
+            .contains("\"name\":\"E\"")
+    );
+    world.restart();
+    assert!(
+        world
+            .ask("$JS.API.CONSUMER.NAMES.S", "")
+            .contains(r#"["E"]"#)
+    );
+    world.pass(Duration::from_secs(10));
+    assert!(
+        world
+            .ask("$JS.API.CONSUMER.NAMES.S", "")
+            .contains(r#""consumers":[]"#)
+    );
+    world.pass(Duration::from_secs(1));
+    world.restart();
+    assert!(
+        world
+            .ask("$JS.API.CONSUMER.NAMES.S", "")
+            .contains(r#""consumers":[]"#)
+    );
+}
