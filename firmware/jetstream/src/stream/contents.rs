@@ -198,6 +198,15 @@ impl Contents {
         if from <= self.first {
             return self.subjects.matching(filters).map(|s| s.count).sum();
         }
+        if let [only] = filters
+            && frond_subject::is_literal(only)
+        {
+            let Some(subject) = self.subjects.find(only) else {
+                return 0;
+            };
+            let after = |seq: &Seq| Some(self.index.get(*seq)?.after).filter(|after| *after > 0);
+            return std::iter::successors(self.next_of(subject, from), after).count() as u64;
+        }
         let mut memo = Named::default();
         let slots = self.index.from(from);
         slots
@@ -254,6 +263,11 @@ impl Contents {
         }
         if from > subject.last {
             return None;
+        }
+        // A reader goes on after the one it read last: its neighbour is the answer.
+        let read_last = self.index.get(from.saturating_sub(1));
+        if let Some(slot) = read_last.filter(|slot| self.is_of(slot, subject)) {
+            return (slot.after > 0).then_some(slot.after);
         }
         if self
             .index

@@ -206,6 +206,12 @@ fn check(seed: u64, world: &mut World, model: &Model) {
         assert_eq!(contents.count(0, &filter), of.len() as u64);
         assert_eq!(contents.last_match(&filter), of.last().copied());
         let from = model.last / 2;
+        let after = of.iter().filter(|seq| **seq >= from).count() as u64;
+        assert_eq!(contents.count(from, &filter), after);
+        for seq in of.iter().copied() {
+            let next = of.iter().copied().find(|other| *other > seq);
+            assert_eq!(contents.next(seq + 1, &filter), next);
+        }
         assert_eq!(
             contents.next(from, &filter),
             of.iter().copied().find(|seq| *seq >= from)
