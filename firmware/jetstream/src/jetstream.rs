@@ -17,6 +17,8 @@ use crate::io::{Input, Level, Output, Reach, SubId, Tenant};
 use crate::journal::Journal;
 use crate::pending::Pending;
 use crate::replicator::Replicator;
+use crate::source::feed::FeedInput;
+use crate::source::feeds::{FeedId, Feeds};
 use crate::stream::recover::StreamMeta;
 
 /// All streams of a node: their messages, their consumers, and the API that steers them.
@@ -40,6 +42,8 @@ pub struct JetStream {
     pub(crate) timers: Timers<Alarm>,
     pub(crate) ids: Ids,
     pub(crate) usage: Usage,
+    /// Mirrors and sources at work.
+    pub(crate) feeds: Feeds,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -59,6 +63,10 @@ pub(crate) enum Route {
     Ack(StreamId, ConsumerId),
     /// Somebody answers flow control.
     FlowControl(StreamId, ConsumerId),
+    /// An origin answers a mirror or source.
+    FeedAnswer(FeedId),
+    /// An origin delivers to a mirror or source.
+    FeedDelivery(FeedId),
 }
 
 /// What wakes us.
@@ -68,6 +76,8 @@ pub(crate) enum Alarm {
     Stream(StreamId),
     /// A consumer wants to be woken.
     Consumer(StreamId, ConsumerId),
+    /// A mirror or source wants to be woken.
+    Feed(FeedId),
 }
 
 /// Numbers given so far. The disk remembers the highest: none is given again, also not after a
@@ -101,6 +111,7 @@ impl JetStream {
             timers: Timers::new(),
             ids: Ids::default(),
             usage: Usage::default(),
+            feeds: Feeds::default(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             last_sub: 0,
@@ -143,8 +154,12 @@ impl JetStream {
             Input::Committed(receipt) => self.committed(receipt, reach),
             Input::Refused { ticket, fault } => self.refused(ticket, &fault, reach),
             Input::Fetched { ticket, fetched } => self.fetched(ticket, fetched, reach),
-            Input::Interest { tenant, subject } => self.interest(tenant, subject, reach),
-            Input::Link { .. } => {}
+            Input::Interest { tenant, subject } => {
+                self.interest(tenant, subject, reach);
+                self.origins_reachable(tenant, subject, reach);
+            }
+            Input::Link { tenant, up: true } => self.origins_reachable(tenant, ">", reach),
+            Input::Link { up: false, .. } => {}
             Input::DiskFree(bytes) => self.disk_free(bytes),
             Input::Time => self.time(reach),
         }
@@ -219,6 +234,7 @@ impl JetStream {
             stream: recovered.stream_ids_used,
             consumer: recovered.consumer_ids_used,
         };
+        self.feeds.recall(&recovered.values);
         for found in recovered.streams {
             match crate::stream::recover::decode(&found.meta) {
                 Ok(meta) => self.dormant.push((meta, found)),
@@ -249,6 +265,10 @@ impl JetStream {
                     reach,
                 );
             }
+            Route::FeedAnswer(feed) => self.tell_feed(feed, FeedInput::Answer(&message), reach),
+            Route::FeedDelivery(feed) => {
+                self.tell_feed(feed, FeedInput::Delivered(&message), reach);
+            }
         }
     }
 
@@ -271,6 +291,7 @@ impl JetStream {
                     } => {
                         self.tell_consumer(stream, consumer, ConsumerInput::Saved(number), reach);
                     }
+                    Pending::Fed(round) => self.round_kept(&committed, &round, reach),
                     Pending::Change(change) => self.changed(*change, reach),
                 }
             }
@@ -283,6 +304,7 @@ impl JetStream {
             match pending {
                 Pending::Publish { stream, seq } => self.publish_failed(stream, seq, fault),
                 Pending::Saved { .. } => {}
+                Pending::Fed(round) => self.round_failed(&round, fault, reach),
                 Pending::Change(change) => self.change_failed(*change, fault, reach),
             }
         }
@@ -316,6 +338,7 @@ impl JetStream {
                 Alarm::Consumer(stream, consumer) => {
                     self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
                 }
+                Alarm::Feed(feed) => self.tell_feed(feed, FeedInput::Time, reach),
             }
         }
     }

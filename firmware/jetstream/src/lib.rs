@@ -22,6 +22,7 @@ mod publish;
 mod replicator;
 mod revive;
 mod solo;
+mod source;
 mod stream;
 mod view;
 

@@ -46,3 +46,21 @@ pub const SOON_RECORDS_MAX: usize = 1024;
 pub const API_LEVEL: u32 = 5;
 /// Records of one batch.
 pub const BATCH_RECORDS_MAX: usize = 4096;
+/// Messages a mirror or source puts into one batch.
+pub const FEED_BATCH_MESSAGES_MAX: usize = 512;
+/// Bytes a mirror or source puts into one batch.
+pub const FEED_BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Messages of a mirror or source that wait for the disk, in bytes.
+pub const FEED_QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How often the origin's consumer says that it is there, in milliseconds.
+pub const FEED_HEARTBEAT_MS: u64 = 1_000;
+/// How long a mirror or source hears nothing before it asks anew, in milliseconds.
+pub const FEED_QUIET_MS: u64 = 3 * FEED_HEARTBEAT_MS;
+/// Shortest wait for the origin's answer, in milliseconds; doubles twice.
+pub const FEED_ANSWER_MS_MIN: u64 = 4_000;
+/// Shortest pause before an origin is asked again, in milliseconds.
+pub const FEED_RETRY_MS_MIN: u64 = 1_000;
+/// Longest pause before an origin is asked again, in milliseconds, before jitter.
+pub const FEED_RETRY_MS_MAX: u64 = 8_000;
+/// How long an origin keeps the consumer of a mirror or source that is gone, in milliseconds.
+pub const FEED_INACTIVE_MS: u64 = 10_000;

@@ -2,6 +2,7 @@ use frond_ledger::{ConsumerId, Seq, StreamId};
 
 use crate::api::{Call, Key};
 use crate::host::{Attached, Host};
+use crate::source::rounds::Round;
 use crate::stream::config::StreamConfig;
 
 /// What happens when an entry is agreed and kept.
@@ -15,6 +16,8 @@ pub(crate) enum Pending {
         consumer: ConsumerId,
         number: u64,
     },
+    /// What a mirror or source brought takes effect.
+    Fed(Round),
     /// A change asked for through the API takes effect and is answered.
     Change(Box<Change>),
 }

@@ -243,7 +243,7 @@ impl JetStream {
         transform.apply(subject, self.rng.next_u64())
     }
 
-    fn room(&self, id: StreamId, subject: &str) -> Option<Room> {
+    pub(crate) fn room(&self, id: StreamId, subject: &str) -> Option<Room> {
         let host = self.hosts.get(&id)?;
         let account = self.accounts.get(&host.stream.tenant)?;
         let (used, server_used, account_max, server_max) = match host.stream.config.storage {

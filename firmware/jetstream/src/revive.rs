@@ -34,7 +34,7 @@ impl JetStream {
         }
     }
 
-    /// Listens on a stream's subjects, and no longer on those it dropped.
+    /// Listens on a stream's subjects and to its origins, and no longer to those it dropped.
     pub(crate) fn listen_for_stream(&mut self, id: StreamId) {
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
@@ -56,6 +56,7 @@ impl JetStream {
         if let Some(host) = self.hosts.get_mut(&id) {
             host.subs = subs;
         }
+        self.follow_sources(id);
     }
 
     /// The limits are kept again and consumers restored, before anybody sees the stream.

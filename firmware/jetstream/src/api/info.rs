@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::host::Host;
 use crate::jetstream::JetStream;
 use crate::limits::API_LEVEL;
-use crate::stream::config::{ExternalStream, StreamConfig, StreamSource, SubjectTransform};
+use crate::source::info::SourceInfo;
+use crate::stream::config::StreamConfig;
 
 /// A stream as the API shows it.
 #[derive(Debug, Serialize)]
@@ -61,19 +62,6 @@ struct Cluster {
     leader: Box<str>,
 }
 
-#[derive(Debug, Serialize)]
-struct SourceInfo {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    external: Option<ExternalStream>,
-    lag: u64,
-    active: i64,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    filter_subject: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    subject_transforms: Vec<SubjectTransform>,
-}
-
 /// Where an info is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
@@ -94,12 +82,13 @@ impl JetStream {
             metadata.insert("_nats.level".to_owned(), API_LEVEL.to_string());
             metadata.insert("_nats.ver".to_owned(), self.facts.version.to_string());
         }
+        let source = |s| self.feeds.describe(self.now.mono, host.id(), s);
         let leader = || Cluster {
             leader: self.facts.server_name.clone(),
         };
         StreamInfo {
-            mirror: config.mirror.as_ref().map(source_info),
-            sources: config.sources.iter().map(source_info).collect(),
+            mirror: config.mirror.as_ref().map(source),
+            sources: config.sources.iter().map(source).collect(),
             config,
             created: host.stream.created.to_string(),
             state: state(host),
@@ -132,18 +121,6 @@ fn state(host: &Host) -> StreamState {
         deleted: Vec::new(),
         lost,
         consumer_count: host.consumers.len(),
-    }
-}
-
-// The destination side fills in lag and activity when it is built.
-fn source_info(source: &StreamSource) -> SourceInfo {
-    SourceInfo {
-        name: source.name.clone(),
-        external: source.external.clone(),
-        lag: 0,
-        active: -1,
-        filter_subject: source.filter_subject.clone(),
-        subject_transforms: source.subject_transforms.clone(),
     }
 }
 

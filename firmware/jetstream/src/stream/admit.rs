@@ -77,7 +77,8 @@ impl Stream {
                 errors::STREAM_STORE_FAILED.with("err", "message too large"),
             );
         };
-        self.take(now, body, rollup, asker, room.has_interest)
+        let at = (self.inflight.last() + 1, self.inflight.time(now));
+        self.take(at, body, rollup, asker, room.has_interest)
     }
 
     fn asker(&self, message: &MessageBuf) -> Option<Asker> {
@@ -88,16 +89,14 @@ impl Stream {
         })
     }
 
-    fn take(
+    pub(super) fn take(
         &mut self,
-        now: Timestamp,
+        (seq, time): (Seq, Timestamp),
         body: Body,
         rollup: Rollup,
         asker: Option<Asker>,
         is_kept: bool,
     ) -> Admission {
-        let seq = self.inflight.last() + 1;
-        let time = self.inflight.time(now);
         if let Some(id) = body.dedupe_id() {
             self.dedupe.insert(id, seq, time);
         }
@@ -204,7 +203,7 @@ impl Stream {
         Ok(())
     }
 
-    fn is_open(&self, message: &MessageBuf) -> Result<(), ApiError> {
+    pub(super) fn is_open(&self, message: &MessageBuf) -> Result<(), ApiError> {
         let size = message.message().body_bytes();
         if size + message.subject().len() > RECORD_BYTES_MAX {
             return Err(errors::STREAM_STORE_FAILED.with("err", "message too large"));
@@ -261,7 +260,6 @@ impl Stream {
         subject: &str,
         room: Room,
     ) -> Result<Rollup, ApiError> {
-        let parts = message.message();
         if let Some(expected) = headers.get("Nats-Expected-Last-Msg-Id")
             && !expected.is_empty()
         {
@@ -271,6 +269,19 @@ impl Stream {
             }
         }
         let rollup = self.rollup(headers)?;
+        self.fits(message, subject, room, rollup)?;
+        Ok(rollup)
+    }
+
+    /// Whether the limits leave room for a message.
+    pub(super) fn fits(
+        &self,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+        rollup: Rollup,
+    ) -> Result<(), ApiError> {
+        let parts = message.message();
         if limit(self.config.max_msg_size).is_some_and(|max| parts.body_bytes() as u64 > max) {
             return Err(errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM);
         }
@@ -278,7 +289,7 @@ impl Stream {
             return Err(errors::STREAM_HEADER_EXCEEDS_MAXIMUM);
         }
         if !room.has_interest {
-            return Ok(rollup);
+            return Ok(());
         }
         let size = stored_bytes(
             self.config.storage,
@@ -292,11 +303,10 @@ impl Stream {
         if size > room.account_bytes {
             return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
         }
-        self.discard_new(subject, size, rollup)?;
-        Ok(rollup)
+        self.discard_new(subject, size, rollup)
     }
 
-    fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
+    pub(super) fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
         let Some(asked) = headers.get("Nats-Rollup").filter(|value| !value.is_empty()) else {
             return Ok(Rollup::None);
         };
@@ -379,7 +389,7 @@ fn number(headers: &Headers<'_>, name: &str) -> Option<u64> {
 }
 
 /// What is kept of the message: its own bytes, or a copy under another subject.
-fn body_of(message: &MessageBuf, subject: &str, id: Option<&str>) -> Option<Body> {
+pub(super) fn body_of(message: &MessageBuf, subject: &str, id: Option<&str>) -> Option<Body> {
     if subject == message.subject() {
         let (bytes, subject_len, header_len) = message.stored();
         let dedupe = id.and_then(|id| place_in(&bytes, id));

@@ -11,6 +11,7 @@ pub(crate) mod inflight;
 pub(crate) mod recover;
 pub(crate) mod removed;
 pub(crate) mod retention;
+pub(crate) mod sourced;
 pub(crate) mod subjects;
 pub(crate) mod validate;
 pub(crate) mod view;

@@ -1,0 +1,83 @@
+//! What a mirror or source brings into a stream: the rules for publishers don't hold for it.
+//!
+//! spec: nats-server v2.15.1 server/stream.go `processMirrorMsgs`, `processInboundSourceMsg`
+
+use frond_clock::Timestamp;
+use frond_ledger::Seq;
+use frond_wire::{Headers, MessageBuf};
+
+use super::Stream;
+use super::admit::{Admission, Room, body_of};
+use super::inflight::Rollup;
+use crate::errors::{self, ApiError};
+
+impl Stream {
+    /// Judges a message of a source, which gets the next sequence and the present time.
+    pub(crate) fn admit_sourced(
+        &mut self,
+        now: Timestamp,
+        message: &MessageBuf,
+        room: Room,
+    ) -> Admission {
+        self.dedupe.expire(now);
+        let headers = Headers::new(message.message().header);
+        let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
+        if let Some(seq) = id.and_then(|id| self.dedupe.find(id)) {
+            return Admission::Duplicate(seq);
+        }
+        // Where a rollup is not permitted the message is one like any other: it was one there.
+        let rollup = self.rollup(&headers).unwrap_or(Rollup::None);
+        let at = (self.inflight.last() + 1, self.inflight.time(now));
+        self.bring_in(at, message, id, rollup, room)
+    }
+
+    /// Judges a message of a mirror, which keeps its sequence and time.
+    pub(crate) fn admit_mirrored(
+        &mut self,
+        at: (Seq, Timestamp),
+        message: &MessageBuf,
+        room: Room,
+    ) -> Admission {
+        if at.0 <= self.inflight.last() {
+            return Admission::Duplicate(at.0);
+        }
+        self.bring_in(at, message, None, Rollup::None, room)
+    }
+
+    /// The sequence given last, whether its message is kept yet or not.
+    pub(crate) const fn last_given(&self) -> Seq {
+        self.inflight.last()
+    }
+
+    fn bring_in(
+        &mut self,
+        at: (Seq, Timestamp),
+        message: &MessageBuf,
+        id: Option<&str>,
+        rollup: Rollup,
+        room: Room,
+    ) -> Admission {
+        let fits = self
+            .is_open(message)
+            .and_then(|()| self.fits(message, message.subject(), room, rollup));
+        if let Err(refused) = fits {
+            return Admission::Refused(refused);
+        }
+        let Some(body) = body_of(message, message.subject(), id) else {
+            return Admission::Refused(
+                errors::STREAM_STORE_FAILED.with("err", "message too large"),
+            );
+        };
+        self.take(at, body, rollup, None, room.has_interest)
+    }
+}
+
+/// Whether what is refused now may be taken later.
+pub(crate) fn may_pass_later(refused: &ApiError) -> bool {
+    let never = [
+        errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM,
+        errors::STREAM_HEADER_EXCEEDS_MAXIMUM,
+    ];
+    let is_too_large = refused.description == "message too large";
+    !is_too_large && never.iter().all(|error| error.err_code != refused.err_code)
+}
