@@ -42,7 +42,7 @@ pub(crate) fn start(
         }
     };
     // Only an explicit start may lie in the future: it waits there.
-    let may_wait = config.opt_start_seq != 0 && !config.direct;
+    let may_wait = config.opt_start_seq != 0 && (!config.direct || config.sourcing);
     let begin = if wanted > last && !may_wait {
         last + 1
     } else {
