@@ -5,5 +5,8 @@ mod answers;
 mod consuming;
 mod disk;
 mod model;
+mod pair;
 mod restart;
+mod sourcing;
+mod sourcing_random;
 mod world;

@@ -149,6 +149,20 @@ impl Disk {
         fetched
     }
 
+    /// Every message, by stream and sequence.
+    pub(super) fn stored(&self) -> Vec<Stored> {
+        let messages = self.streams.values().flat_map(|s| s.messages.values());
+        messages.cloned().collect()
+    }
+
+    /// Loses the messages after `last`, as a disk that was never asked to sync does.
+    pub(super) fn roll_back(&mut self, last: Seq) {
+        for stream in self.streams.values_mut() {
+            stream.messages.retain(|seq, _| *seq <= last);
+            stream.last = stream.last.min(last);
+        }
+    }
+
     pub(super) fn recover(&self) -> Recovered {
         Recovered {
             streams: self

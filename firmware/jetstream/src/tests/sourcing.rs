@@ -1,0 +1,190 @@
+use std::time::Duration;
+
+use super::pair::{HUB, LEAF, Pair};
+
+const MS: Duration = Duration::from_millis(1);
+const FROM_SHOP: &str = r#""sources":[{"name":"ORDERS","external":{"api":"$JS.shop-1.API"}}]"#;
+
+fn linked() -> Pair {
+    let mut pair = Pair::new(1);
+    pair.create(LEAF, "ORDERS", r#""subjects":["orders.>"]"#);
+    pair.heal();
+    pair.run(MS);
+    pair
+}
+
+fn count(info: &str) -> u64 {
+    let (_, rest) = info.split_once("\"messages\":").expect("a stream's info");
+    let end = rest.find(',').expect("more after the count");
+    rest[..end].parse().expect("a count")
+}
+
+#[test]
+fn a_link_that_returns_is_used_at_once() {
+    let mut pair = linked();
+    pair.create(HUB, "ALL", FROM_SHOP);
+    pair.send(LEAF, "orders.1", b"1");
+    pair.run(10 * MS);
+    assert_eq!(pair.stored(HUB).len(), 1);
+    for away in [1, 3, 20, 3600] {
+        pair.cut();
+        pair.send(LEAF, "orders.1", b"x");
+        pair.run(Duration::from_secs(away));
+        let before = pair.stored(HUB).len();
+        pair.heal();
+        // A short cut shows with the next heartbeat.
+        pair.run(Duration::from_millis(1100));
+        assert_eq!(pair.stored(HUB).len(), before + 1, "after {away} s");
+    }
+}
+
+#[test]
+fn info_tells_lag_activity_and_errors() {
+    let mut pair = linked();
+    pair.create(HUB, "ALL", FROM_SHOP);
+    pair.create(HUB, "LOST", r#""sources":[{"name":"NONE"}]"#);
+    pair.run(MS);
+    let info = pair.info(HUB, "LOST");
+    assert!(
+        info.contains(r#""sources":[{"name":"NONE","lag":0,"active":-1,"error":{"code":404,"err_code":10059,"description":"stream not found"}}]"#),
+        "{info}"
+    );
+    for _ in 0..3 {
+        pair.send(LEAF, "orders.1", b"x");
+    }
+    pair.run(500 * MS);
+    let info = pair.info(HUB, "ALL");
+    assert!(
+        info.contains(r#""sources":[{"name":"ORDERS","external":{"api":"$JS.shop-1.API","deliver":""},"lag":0,"seq":3,"active":500000000}]"#),
+        "{info}"
+    );
+}
+
+#[test]
+fn near_origins_are_followed_too() {
+    let mut pair = linked();
+    let sources = r#""sources":[{"name":"ORDERS","subject_transforms":[{"src":"orders.*","dest":"copy.{{wildcard(1)}}"}]}]"#;
+    pair.create(LEAF, "COPY", sources);
+    pair.create(LEAF, "MIRROR", r#""mirror":{"name":"ORDERS"}"#);
+    for n in 0..700 {
+        pair.send(LEAF, &format!("orders.{n}"), b"x");
+    }
+    pair.run(MS);
+    for name in ["COPY", "MIRROR"] {
+        let info = pair.info(LEAF, name);
+        assert_eq!(count(&info), 700, "{info}");
+    }
+    let got = pair.ask(LEAF, "$JS.API.STREAM.MSG.GET.COPY", r#"{"seq":7}"#);
+    assert!(got.contains(r#""subject":"copy.6""#), "{got}");
+}
+
+#[test]
+fn sources_come_and_go_and_keep_their_place() {
+    let mut pair = linked();
+    pair.create(HUB, "ALL", FROM_SHOP);
+    pair.send(LEAF, "orders.1", b"1");
+    pair.run(MS);
+    let update = |pair: &mut Pair, config: &str| {
+        let body = format!("{{\"name\":\"ALL\",\"subjects\":[\"own\"]{config}}}");
+        let answer = pair.ask(HUB, "$JS.API.STREAM.UPDATE.ALL", &body);
+        assert!(!answer.contains("error"), "{answer}");
+    };
+    update(&mut pair, "");
+    pair.send(LEAF, "orders.1", b"2");
+    pair.run(Duration::from_secs(20));
+    assert_eq!(pair.stored(HUB).len(), 1);
+    pair.restart(HUB, |_| {});
+    update(&mut pair, &format!(",{FROM_SHOP}"));
+    pair.heal();
+    pair.run(Duration::from_secs(2));
+    let stored = pair.stored(HUB);
+    let payloads: Vec<_> = stored.iter().map(|m| m.body.payload()).collect();
+    assert_eq!(payloads, [b"1", b"2"]);
+}
+
+#[test]
+fn a_purged_destination_does_not_begin_again() {
+    let mut pair = linked();
+    pair.create(HUB, "ALL", FROM_SHOP);
+    pair.send(LEAF, "orders.1", b"1");
+    pair.run(MS);
+    let purged = pair.ask(HUB, "$JS.API.STREAM.PURGE.ALL", "");
+    assert!(purged.contains(r#""purged":1"#), "{purged}");
+    pair.restart(HUB, |_| {});
+    pair.heal();
+    pair.run(Duration::from_secs(5));
+    assert_eq!(pair.stored(HUB).len(), 0);
+}
+
+#[test]
+fn a_promoted_mirror_goes_on_by_itself() {
+    let mut pair = linked();
+    let mirror = r#""mirror":{"name":"ORDERS","external":{"api":"$JS.shop-1.API"}}"#;
+    pair.create(HUB, "ALL", mirror);
+    pair.send(LEAF, "orders.1", b"1");
+    pair.run(MS);
+    let body = r#"{"name":"ALL","subjects":["orders.>"]}"#;
+    let answer = pair.ask(HUB, "$JS.API.STREAM.UPDATE.ALL", body);
+    assert!(!answer.contains("error"), "{answer}");
+    assert_eq!(
+        pair.ask(HUB, "orders.9", "2"),
+        r#"{"stream":"ALL","domain":"hub","seq":2}"#
+    );
+    pair.run(Duration::from_secs(20));
+    assert_eq!(pair.stored(HUB).len(), 2);
+}
+
+#[test]
+fn an_origin_that_lost_messages_loses_no_new_ones() {
+    let mut pair = linked();
+    pair.create(HUB, "ALL", FROM_SHOP);
+    for n in 0..20 {
+        pair.send(LEAF, "orders.1", format!("old {n}").as_bytes());
+        pair.run(MS);
+    }
+    // More new messages than were lost, and fewer.
+    for (round, new) in [(1, 15), (2, 3)] {
+        pair.cut();
+        let last = pair.stored(LEAF).last().map_or(0, |m| m.seq);
+        pair.nodes[LEAF].disk.roll_back(last - 10);
+        pair.restart(LEAF, |_| {});
+        for n in 0..new {
+            pair.run(MS);
+            pair.send(LEAF, "orders.1", format!("round {round} {n}").as_bytes());
+        }
+        pair.run(Duration::from_secs(10));
+        let before = pair.stored(HUB).len();
+        pair.heal();
+        pair.run(Duration::from_secs(2));
+        let stored = pair.stored(HUB);
+        let payload =
+            |m: &frond_ledger::Stored| String::from_utf8_lossy(m.body.payload()).into_owned();
+        let came: Vec<String> = stored[before..].iter().map(payload).collect();
+        let wanted: Vec<String> = (0..new).map(|n| format!("round {round} {n}")).collect();
+        assert_eq!(came, wanted);
+        assert!(
+            pair.nodes[HUB]
+                .logs
+                .iter()
+                .any(|line| line.contains("lost messages"))
+        );
+    }
+}
+
+#[test]
+fn an_origin_created_anew_is_taken_from_its_beginning() {
+    let mut pair = linked();
+    pair.create(HUB, "ALL", FROM_SHOP);
+    for _ in 0..5 {
+        pair.send(LEAF, "orders.1", b"old");
+    }
+    pair.run(MS);
+    pair.ask(LEAF, "$JS.API.STREAM.DELETE.ORDERS", "");
+    pair.run(Duration::from_secs(1));
+    pair.create(LEAF, "ORDERS", r#""subjects":["orders.>"]"#);
+    pair.send(LEAF, "orders.1", b"new");
+    pair.run(Duration::from_secs(20));
+    let stored = pair.stored(HUB);
+    let payloads: Vec<_> = stored.iter().map(|m| m.body.payload().to_vec()).collect();
+    assert_eq!(payloads[5..], [b"new".to_vec()]);
+}
