@@ -93,6 +93,12 @@ impl Node {
         }
     }
 
+    pub(crate) fn shut_down_streams(&mut self, now: Now) {
+        if let Some(streams) = &mut self.streams {
+            streams.machine.shut_down(now, &Listeners(&self.broker));
+        }
+    }
+
     pub(crate) fn tell_streams(&mut self, now: Now, input: jetstream::Input<'_>) {
         if let Some(streams) = &mut self.streams {
             streams.machine.handle(now, input, &Listeners(&self.broker));

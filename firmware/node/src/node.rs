@@ -60,7 +60,7 @@ impl Node {
         let setup = Setup {
             facts,
             info,
-            limits: setup::limits(config),
+            limits: setup::limits(config, seed.outboxes_bytes_max),
             directory,
             rng,
         };
@@ -120,7 +120,7 @@ impl Node {
                 self.tell_streams(now, frond_jetstream::Input::DiskFree(bytes))
             }
             Input::LameDuck => self.start_lame_duck(now),
-            Input::Stop => self.broker.shutdown(now),
+            Input::Stop => self.stop(now),
             Input::Time => self.on_time(now),
         }
         self.settle(now);
@@ -214,6 +214,13 @@ impl Node {
         self.broker.accept(now, conn, peer, link);
     }
 
+    /// The streams say goodbye first, while there is still somebody to hear it.
+    fn stop(&mut self, now: Now) {
+        self.shut_down_streams(now);
+        self.settle(now);
+        self.broker.shutdown(now);
+    }
+
     fn on_time(&mut self, now: Now) {
         self.broker.on_time(now);
         self.tell_streams(now, frond_jetstream::Input::Time);
@@ -228,8 +235,13 @@ impl Node {
         };
         let facts = facts(&self.config, &self.broker.facts().id.clone());
         let info = info(&self.config, &facts, self.ports.client);
-        self.broker
-            .reload(now, directory, setup::limits(&self.config), facts, info);
+        self.broker.reload(
+            now,
+            directory,
+            setup::limits(&self.config, self.seed.outboxes_bytes_max),
+            facts,
+            info,
+        );
     }
 }
 
@@ -244,9 +256,10 @@ fn fold(random: &[u8; 32]) -> u64 {
 /// What links tell of this server.
 fn facts(config: &Config, id: &str) -> ServerFacts {
     let name = config.server_name.clone().unwrap_or_else(|| id.to_owned());
+    let dials = !config.leafnodes.remotes.is_empty();
     ServerFacts {
         id: id.to_owned(),
-        cluster: name.clone(),
+        cluster: if dials { name.clone() } else { String::new() },
         name,
         version: VERSION.to_owned(),
         host: config.host.clone(),

@@ -12,6 +12,8 @@ pub struct NodeSeed {
     pub random: [u8; 32],
     /// The peers this binary knows.
     pub links: LinkMakers,
+    /// Bytes waiting for slow readers in all connections together; past it the slowest is cut.
+    pub outboxes_bytes_max: usize,
     /// Text of the credentials files that remotes name, by path.
     pub credentials: BTreeMap<String, String>,
 }

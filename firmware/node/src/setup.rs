@@ -145,7 +145,7 @@ fn connection_limits(limits: &config::AccountLimits) -> account::AccountLimits {
 }
 
 /// What connections may use.
-pub(crate) fn limits(config: &Config) -> Limits {
+pub(crate) fn limits(config: &Config, outboxes_bytes_max: usize) -> Limits {
     let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let own = Limits::default();
     Limits {
@@ -155,7 +155,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
         control_line_bytes_max: size(config.limits.max_control_line),
         payload_bytes_max: Some(size(config.limits.max_payload)),
         outbox_bytes_max: size(config.limits.max_pending),
-        outboxes_bytes_max: own.outboxes_bytes_max,
+        outboxes_bytes_max: Some(outboxes_bytes_max),
         auth_time_max: config.authorization.timeout,
         ping_interval: config.ping_interval,
         pings_out_max: u32::try_from(config.ping_max).unwrap_or(u32::MAX),

@@ -5,6 +5,7 @@ use frond_node::NodeSeed;
 
 use crate::Product;
 use crate::options::System;
+use crate::space::memory_bytes;
 
 /// What a start needs besides the configuration, and the checks that need it: the files remotes
 /// name, and what this binary can do. `-t` makes the same.
@@ -30,6 +31,7 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
     Ok(NodeSeed {
         random: random()?,
         links,
+        outboxes_bytes_max: usize::try_from(memory_bytes() / 4).unwrap_or(usize::MAX),
         credentials,
     })
 }

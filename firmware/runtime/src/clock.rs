@@ -27,7 +27,7 @@ impl Clock {
 
     /// The system's form of a monotonic instant.
     pub(crate) fn system(&self, at: Instant) -> std::time::Instant {
-        self.start + std::time::Duration::from_nanos(at.as_nanos())
+        self.start + Duration::from_nanos(at.as_nanos())
     }
 }
 

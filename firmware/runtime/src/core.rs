@@ -91,6 +91,12 @@ impl Core {
         self.drain();
     }
 
+    /// Carries out what a change outside the message path left: a start, a reload.
+    pub(crate) fn settle(self: &Rc<Self>) {
+        self.drain();
+        self.flush();
+    }
+
     /// Writes what the last steps left in outboxes.
     pub(crate) fn flush(self: &Rc<Self>) {
         let mut dirty = self.dirty.take();

@@ -141,9 +141,10 @@ fn write_loop(
     loop {
         let mut bytes: usize = held.iter().map(size_of).sum();
         let open = gather(batches, &mut held, &mut bytes);
-        if !held.is_empty() {
-            let event = write(&mut writer, &mut held, bytes);
-            if events.send(event).is_err() {
+        while !held.is_empty() {
+            let rest = held.split_off(writer.group(&held));
+            let group = std::mem::replace(&mut held, rest);
+            if events.send(write(&mut writer, &group)).is_err() {
                 return;
             }
         }
@@ -185,9 +186,10 @@ fn take(held: &mut Vec<Batch>, bytes: &mut usize, batch: Batch) {
     held.push(batch);
 }
 
-fn write(writer: &mut Writer<File>, held: &mut Vec<Batch>, bytes: usize) -> DiskEvent {
-    let batches = std::mem::take(held);
-    match commit(writer, &batches) {
+/// One write and one sync, or the reason why not.
+fn write(writer: &mut Writer<File>, batches: &[Batch]) -> DiskEvent {
+    let bytes = batches.iter().map(size_of).sum();
+    match commit(writer, batches) {
         Ok(receipts) => DiskEvent::Committed { receipts, bytes },
         Err(fault) => {
             let tickets = batches.iter().map(|batch| batch.ticket).collect();

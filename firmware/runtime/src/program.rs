@@ -113,6 +113,7 @@ fn serve(
             options.config.log.file.as_deref().unwrap_or_default()
         )
     })?;
+    abort_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(2)
@@ -134,6 +135,22 @@ fn serve(
         }
     }
     ended
+}
+
+/// A defect ends the process, so that a supervisor starts it anew from the disk; a half-changed
+/// node must not go on. The store catches what redb does with a damaged file, on its own threads
+/// and while it opens, and goes on without that file.
+fn abort_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let in_redb = panic
+            .location()
+            .is_some_and(|at| at.file().contains("/redb-"));
+        if !in_redb {
+            report(panic);
+            std::process::abort();
+        }
+    }));
 }
 
 #[expect(

@@ -33,7 +33,7 @@ fn try_reload(
     let credentials = check::read_credentials(&new.config)?;
     let now = core.clock().now();
     core.with_node(|node| node.reload(now, &new.config, credentials))?;
-    core.handle(frond_node::Input::Time);
+    core.settle();
     log.set_detail(detail(&new));
     *options = new;
     Ok(())

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
 use crate::files::{Ports, Traces, url};
+use crate::limits::JOURNAL_BYTES_MAX;
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::options::{Options, default_store_dir, plain};
@@ -49,7 +50,7 @@ impl Server {
             let started = clock.now().mono;
             let dir = store_dir(config);
             banner::jetstream(config, &dir);
-            let (store, recovered) = open(&dir, nonce)?;
+            let (store, recovered) = open(&dir, nonce, config.limits.max_payload)?;
             node.start_jetstream(clock.now(), recovered, space::limits(config, &dir));
             counters = Some(store.reader.counters());
             disk = Some(
@@ -59,6 +60,7 @@ impl Server {
             banner::jetstream_ready(&node, clock.now().mono.since(started));
         }
         let core = Core::new(clock, node, disk, Meter::new(clock.now(), counters));
+        core.settle();
         let (orders_in, orders) = unbounded_channel();
         signals::listen(orders_in)
             .map_err(|error| format!("cannot listen for signals: {error}"))?;
@@ -269,12 +271,20 @@ pub(crate) fn store_dir(config: &Config) -> PathBuf {
 }
 
 /// Opens the data directory, making it when it is not there.
-fn open(dir: &Path, nonce: u64) -> Result<(Store<FileDisk>, Recovered), String> {
+fn open(
+    dir: &Path,
+    nonce: u64,
+    message_bytes_max: u64,
+) -> Result<(Store<FileDisk>, Recovered), String> {
     std::fs::create_dir_all(dir)
         .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
     let disk = FileDisk::open(dir)
         .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
-    Store::open(disk, &StoreOptions::leaf(nonce)).map_err(|error| error.to_string())
+    let mut options = StoreOptions::leaf(nonce);
+    // A commit must fit a quarter of the journal.
+    let wanted = message_bytes_max.saturating_mul(4).next_multiple_of(4096);
+    options.journal_bytes = wanted.clamp(options.journal_bytes, JOURNAL_BYTES_MAX);
+    Store::open(disk, &options).map_err(|error| error.to_string())
 }
 
 fn random_nonce() -> Result<u64, String> {

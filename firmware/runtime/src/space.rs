@@ -24,7 +24,7 @@ pub(crate) fn limits(config: &Config, dir: &Path) -> StorageLimits {
 }
 
 /// Memory of the machine; 256 MiB when it does not say.
-fn memory_bytes() -> u64 {
+pub(crate) fn memory_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
