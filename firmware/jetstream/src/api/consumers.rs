@@ -7,7 +7,7 @@ use super::endpoint::{ConsumerTarget, Form};
 use super::json::{flexible_object, request};
 use super::pages::PageRequest;
 use super::streams::is_empty;
-use super::{Call, Outcome, answer};
+use super::{Call, Outcome, answer, identity};
 use crate::attach;
 use crate::consumer::{
     Consumer, ConsumerConfig, ConsumerInfo, ConsumerInput, CreateRequest, ServerLimits,
@@ -63,6 +63,7 @@ impl JetStream {
         let domain = self.facts.domain.clone();
         let suffix = self.rng.base62(GENERATED_NAME_LEN);
         let host = self.known_stream(call.tenant, target.stream)?;
+        identity::expected(call, &host.stream)?;
         let facts = host.facts(domain.as_deref());
         let existing = |name: &str| Some(host.consumer(name)?.1.machine.config().clone());
         asked

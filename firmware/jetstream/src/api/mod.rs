@@ -7,6 +7,7 @@ mod change;
 mod consumers;
 pub(crate) mod direct;
 mod endpoint;
+mod identity;
 mod info;
 pub(crate) mod json;
 mod locks;
@@ -90,6 +91,7 @@ impl JetStream {
             .accounts
             .get_mut(&call.tenant)
             .map(|account| &mut account.api);
+        let mut header = Vec::new();
         let answer = match outcome {
             Ok(None) => return,
             Ok(Some(answer)) => {
@@ -97,6 +99,7 @@ impl JetStream {
                 if let Some(counts) = counts.filter(|_| kind != "stream_msg_get_response") {
                     counts.total += 1;
                 }
+                header = self.identity_told(call, kind);
                 answer
             }
             Err(error) => {
@@ -107,8 +110,14 @@ impl JetStream {
                 answer::failure(kind, &error)
             }
         };
-        if let Some(reply) = call.reply() {
-            self.send_json(call.tenant, reply, answer);
+        if let Some(subject) = call.reply() {
+            let message = Message {
+                subject,
+                reply: None,
+                header: &header,
+                payload: &answer,
+            };
+            self.publish(call.tenant, MessageBuf::copy_of(&message));
         }
     }
 

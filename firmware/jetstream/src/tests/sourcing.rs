@@ -187,4 +187,6 @@ fn an_origin_created_anew_is_taken_from_its_beginning() {
     let stored = pair.stored(HUB);
     let payloads: Vec<_> = stored.iter().map(|m| m.body.payload().to_vec()).collect();
     assert_eq!(payloads[5..], [b"new".to_vec()]);
+    let told = |line: &String| line.contains("created anew");
+    assert!(pair.nodes[HUB].logs.iter().any(told));
 }
