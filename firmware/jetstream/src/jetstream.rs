@@ -156,10 +156,9 @@ impl JetStream {
             Input::Fetched { ticket, fetched } => self.fetched(ticket, fetched, reach),
             Input::Interest { tenant, subject } => {
                 self.interest(tenant, subject, reach);
-                self.origins_reachable(tenant, subject, reach);
+                self.origins_changed(tenant, subject, reach);
             }
-            Input::Link { tenant, up: true } => self.origins_reachable(tenant, ">", reach),
-            Input::Link { up: false, .. } => {}
+            Input::Link { tenant, .. } => self.origins_changed(tenant, ">", reach),
             Input::DiskFree(bytes) => self.disk_free(bytes),
             Input::Time => self.time(reach),
         }
@@ -338,7 +337,7 @@ impl JetStream {
                 Alarm::Consumer(stream, consumer) => {
                     self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
                 }
-                Alarm::Feed(feed) => self.tell_feed(feed, FeedInput::Time, reach),
+                Alarm::Feed(feed) => self.wake_feed(feed, reach),
             }
         }
     }

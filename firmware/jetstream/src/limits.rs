@@ -56,6 +56,8 @@ pub const FEED_QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const FEED_HEARTBEAT_MS: u64 = 1_000;
 /// How long a mirror or source hears nothing before it asks anew, in milliseconds.
 pub const FEED_QUIET_MS: u64 = 3 * FEED_HEARTBEAT_MS;
+/// How long a mirror or source that may have been cut off waits for a sign, in milliseconds.
+pub const FEED_RETURN_MS: u64 = FEED_HEARTBEAT_MS + 200;
 /// Shortest wait for the origin's answer, in milliseconds; doubles twice.
 pub const FEED_ANSWER_MS_MIN: u64 = 4_000;
 /// Shortest pause before an origin is asked again, in milliseconds.

@@ -14,7 +14,7 @@ use crate::errors::{self, ApiError};
 use crate::io::Level;
 use crate::limits::{
     FEED_BATCH_MESSAGES_MAX, FEED_QUEUE_BYTES_MAX, FEED_QUIET_MS, FEED_RETRY_MS_MAX,
-    FEED_RETRY_MS_MIN,
+    FEED_RETRY_MS_MIN, FEED_RETURN_MS,
 };
 
 /// Two requests are at least this far apart.
@@ -43,6 +43,7 @@ pub(crate) struct Feed {
     is_busy: bool,
     pub(super) fails: u32,
     pub(super) asked: Option<Instant>,
+    line: Line,
     pub(super) error: Option<ApiError>,
     pub(super) heard: Option<Instant>,
     pub(super) lag: u64,
@@ -60,6 +61,15 @@ pub(super) enum State {
     },
     /// Messages come.
     Flowing { quiet_until: Instant, flow: Flow },
+}
+
+/// Whether the origin could always be reached since it was asked first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// As far as is known.
+    Steady,
+    /// Not at some time: what was asked or delivered may be lost.
+    Cut,
 }
 
 /// How the next consumer starts.
@@ -80,6 +90,8 @@ pub(crate) enum FeedInput<'a> {
     Time,
     /// Somebody listens at the origin's API.
     Reachable,
+    /// Nobody does.
+    Cut,
     /// On [`Ear::Answers`].
     Answer(&'a MessageBuf),
     /// On [`Ear::Deliveries`].
@@ -126,6 +138,7 @@ impl Feed {
             is_busy: false,
             fails: 0,
             asked: None,
+            line: Line::Steady,
             error: None,
             heard: None,
             lag: 0,
@@ -138,6 +151,7 @@ impl Feed {
         match input {
             FeedInput::Time => self.time(now),
             FeedInput::Reachable => self.reachable(now),
+            FeedInput::Cut => self.line = Line::Cut,
             FeedInput::Answer(message) => self.answered(now, answer::read(message)),
             FeedInput::Delivered(message) => self.delivered(now, message),
         }
@@ -238,11 +252,22 @@ impl Feed {
     }
 
     fn reachable(&mut self, now: Instant) {
-        if let State::Flowing { flow, .. } = &self.state
-            && now.since(flow.heard) < Duration::from_millis(FEED_QUIET_MS / 2)
-        {
-            return;
+        let was_cut = std::mem::replace(&mut self.line, Line::Steady) == Line::Cut;
+        let soon = now + Duration::from_millis(FEED_RETURN_MS);
+        match &mut self.state {
+            State::Waiting { .. } => self.ask_soon(now),
+            State::Asking { .. } | State::Flowing { .. } if was_cut => self.ask_soon(now),
+            // It may be somebody else who came.
+            State::Asking { until: at, .. }
+            | State::Flowing {
+                quiet_until: at, ..
+            } => {
+                *at = soon.min(*at);
+            }
         }
+    }
+
+    fn ask_soon(&mut self, now: Instant) {
         self.fails = 0;
         match self.asked.map(|asked| asked + SPACING) {
             Some(at) if at > now => self.rest(at),

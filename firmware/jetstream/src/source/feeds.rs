@@ -119,17 +119,32 @@ impl JetStream {
         }
     }
 
-    /// Somebody came who may be an origin, or a link to one came up.
-    pub(crate) fn origins_reachable(&mut self, tenant: Tenant, filter: &str, reach: &dyn Reach) {
+    /// Somebody came or left who may be an origin, or a link to one came up.
+    pub(crate) fn origins_changed(&mut self, tenant: Tenant, filter: &str, reach: &dyn Reach) {
         let of_tenant = self.feeds.all.iter().filter(|(_, h)| h.tenant == tenant);
-        let reachable = of_tenant.filter(|(_, host)| {
-            let subject = host.feed.api_subject();
-            frond_subject::matches(filter, &subject) && reach.has_interest(tenant, &subject)
-        });
-        let ids: Vec<FeedId> = reachable.map(|(id, _)| *id).collect();
+        let concerned =
+            of_tenant.filter(|(_, h)| frond_subject::matches(filter, &h.feed.api_subject()));
+        let ids: Vec<FeedId> = concerned.map(|(id, _)| *id).collect();
         for id in ids {
-            self.tell_feed(id, FeedInput::Reachable, reach);
+            if self.is_reachable(id, reach) {
+                self.tell_feed(id, FeedInput::Reachable, reach);
+            } else {
+                self.tell_feed(id, FeedInput::Cut, reach);
+            }
         }
+    }
+
+    /// A feed's alarm.
+    pub(crate) fn wake_feed(&mut self, id: FeedId, reach: &dyn Reach) {
+        if !self.is_reachable(id, reach) {
+            self.tell_feed(id, FeedInput::Cut, reach);
+        }
+        self.tell_feed(id, FeedInput::Time, reach);
+    }
+
+    fn is_reachable(&self, id: FeedId, reach: &dyn Reach) -> bool {
+        let host = self.feeds.all.get(&id);
+        host.is_some_and(|h| reach.has_interest(h.tenant, &h.feed.api_subject()))
     }
 
     /// Gives a feed an input and does what it wants.
