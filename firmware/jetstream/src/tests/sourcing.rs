@@ -203,3 +203,55 @@ fn an_origin_created_anew_is_taken_from_its_beginning() {
     let told = |line: &String| line.contains("created anew");
     assert!(pair.nodes[HUB].logs.iter().any(told));
 }
+
+#[test]
+fn a_consumer_made_beforehand_can_be_used() {
+    let mut pair = linked();
+    let consumer = r#"{"stream_name":"ORDERS","config":{"durable_name":"TO_HUB","deliver_subject":"to.hub","ack_policy":"flow_control","flow_control":true,"idle_heartbeat":1000000000,"max_ack_pending":100}}"#;
+    let made = pair.ask(
+        LEAF,
+        "$JS.API.CONSUMER.DURABLE.CREATE.ORDERS.TO_HUB",
+        consumer,
+    );
+    assert!(!made.contains("\"error\""), "{made}");
+    let sources = r#""sources":[{"name":"ORDERS","external":{"api":"$JS.shop-1.API"},"consumer":{"name":"TO_HUB","deliver_subject":"to.hub"}}]"#;
+    pair.create(HUB, "ALL", sources);
+    for away in [0, 300, 5000] {
+        pair.cut();
+        for n in 0..300 {
+            pair.send(LEAF, "orders.1", format!("{away} {n}").as_bytes());
+        }
+        pair.run(Duration::from_millis(away));
+        pair.heal();
+        pair.run(Duration::from_secs(5));
+    }
+    let payloads = |pair: &Pair, side: usize| {
+        let stored = pair.stored(side);
+        let bytes = stored.iter().map(|m| m.body.payload().to_vec());
+        bytes.collect::<Vec<_>>()
+    };
+    assert_eq!(payloads(&pair, HUB), payloads(&pair, LEAF));
+}
+
+#[test]
+fn a_full_destination_goes_on_where_it_stopped() {
+    let mut pair = linked();
+    let bounds = r#""max_msgs":5,"discard":"new","max_msg_size":100"#;
+    pair.create(HUB, "ALL", &format!("{bounds},{FROM_SHOP}"));
+    for n in 0..4 {
+        pair.send(LEAF, "orders.1", &[n]);
+    }
+    pair.send(LEAF, "orders.1", &[9; 200]);
+    for n in 4..8 {
+        pair.send(LEAF, "orders.1", &[n]);
+    }
+    pair.run(Duration::from_secs(5));
+    let info = pair.info(HUB, "ALL");
+    assert!(info.contains("maximum messages exceeded"), "{info}");
+    let mut came = pair.stored(HUB);
+    pair.ask(HUB, "$JS.API.STREAM.PURGE.ALL", "");
+    pair.run(Duration::from_secs(20));
+    came.extend(pair.stored(HUB));
+    let payloads: Vec<_> = came.iter().map(|m| m.body.payload()[0]).collect();
+    assert_eq!(payloads, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
