@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use frond_broker::Conn;
+use frond_clock::Instant;
 use frond_node::{Input, Node, Output};
 use tokio::sync::Notify;
 
@@ -28,6 +29,8 @@ pub(crate) struct Core {
     disk_backlog_bytes: Cell<usize>,
     dirty: RefCell<Vec<Conn>>,
     finished: Cell<bool>,
+    /// When the loop wakes by itself.
+    armed: Cell<Option<Instant>>,
     meter: RefCell<Meter>,
     /// Rung when the deadline may have moved.
     pub(crate) alarm: Notify,
@@ -49,6 +52,7 @@ impl Core {
             disk_backlog_bytes: Cell::new(0),
             dirty: RefCell::default(),
             finished: Cell::new(false),
+            armed: Cell::new(None),
             meter: RefCell::new(meter),
             alarm: Notify::new(),
             caught_up: Notify::new(),
@@ -106,7 +110,24 @@ impl Core {
             }
         }
         *self.dirty.borrow_mut() = dirty;
-        self.alarm.notify_one();
+        self.wake_if_earlier();
+    }
+
+    /// When to wake the node; the loop asks before it waits.
+    pub(crate) fn arm(&self) -> Option<Instant> {
+        let deadline = self.node.borrow().deadline();
+        self.armed.set(deadline);
+        deadline
+    }
+
+    /// Rings only for a deadline before the armed one: most messages move none.
+    fn wake_if_earlier(&self) {
+        let Some(deadline) = self.node.borrow().deadline() else {
+            return;
+        };
+        if self.armed.get().is_none_or(|armed| deadline < armed) {
+            self.alarm.notify_one();
+        }
     }
 
     /// Whether the node said that the process may end.

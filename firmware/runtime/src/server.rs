@@ -143,7 +143,7 @@ impl Server {
             if self.core.is_finished() {
                 break;
             }
-            let deadline = self.core.with_node(|node| Node::deadline(node));
+            let deadline = self.core.arm();
             tokio::select! {
                 biased;
                 Some(order) = self.orders.recv() => match order {

@@ -40,3 +40,8 @@ fn subject() {
 fn config() {
     replay("config", sim::fuzz::config);
 }
+
+#[test]
+fn store() {
+    replay("store", sim::fuzz::store);
+}
