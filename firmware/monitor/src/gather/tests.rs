@@ -80,6 +80,7 @@ impl World {
                 solicit: no_link,
                 accept: None,
             },
+            outboxes_bytes_max: 1 << 20,
             credentials: BTreeMap::new(),
         };
         let mut node = Node::build(now, &config, seed).unwrap();
