@@ -65,7 +65,9 @@ struct Cluster {
 /// Where an info is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// Answer to a create or update: with versions.
+    /// Answer to a create: with versions.
+    Created,
+    /// Answer to an update: with versions.
     Changed,
     /// Answer to info: with versions and who leads.
     Asked,
@@ -92,7 +94,11 @@ impl JetStream {
             config,
             created: host.stream.created.to_string(),
             state: state(host),
-            domain: self.facts.domain.clone(),
+            domain: self
+                .facts
+                .domain
+                .clone()
+                .filter(|_| shown != Shown::Created),
             cluster: (shown == Shown::Asked).then(leader),
             ts: self.now.wall.to_string(),
             did_create: false,

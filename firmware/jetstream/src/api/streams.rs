@@ -191,7 +191,7 @@ impl JetStream {
         let Some(host) = self.hosts.get(&id) else {
             return answer::failure("stream_create_response", &errors::STREAM_NOT_FOUND);
         };
-        let mut info = self.describe(host, Shown::Changed);
+        let mut info = self.describe(host, Shown::Created);
         info.did_create = true;
         answer::success("stream_create_response", &info)
     }
