@@ -263,7 +263,7 @@ impl Stream {
         if let Some(expected) = headers.get("Nats-Expected-Last-Msg-Id")
             && !expected.is_empty()
         {
-            let newest = self.dedupe.newest().unwrap_or_default();
+            let newest = self.dedupe.newest(self.inflight.last()).unwrap_or_default();
             if newest != expected {
                 return Err(errors::STREAM_WRONG_LAST_MSG_ID.with("id", newest));
             }

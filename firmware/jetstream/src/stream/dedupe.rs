@@ -11,6 +11,7 @@ pub(crate) struct Dedupe {
     window: Duration,
     by_id: HashMap<Arc<str>, Seq>,
     by_age: VecDeque<(Timestamp, Seq, Arc<str>)>,
+    newest: Option<(Seq, Arc<str>)>,
 }
 
 impl Dedupe {
@@ -32,17 +33,20 @@ impl Dedupe {
         self.by_id.get(id).copied()
     }
 
-    /// The id remembered last.
-    pub(crate) fn newest(&self) -> Option<&str> {
-        self.by_age.back().map(|(_, _, id)| id.as_ref())
+    /// The id of the message with this sequence, when no later message had one. The window does
+    /// not matter.
+    pub(crate) fn newest(&self, last: Seq) -> Option<&str> {
+        let (seq, id) = self.newest.as_ref()?;
+        (*seq == last).then_some(id.as_ref())
     }
 
     /// Remembers an id.
     pub(crate) fn insert(&mut self, id: &str, seq: Seq, time: Timestamp) {
+        let id: Arc<str> = id.into();
+        self.newest = Some((seq, Arc::clone(&id)));
         if self.window.is_zero() {
             return;
         }
-        let id: Arc<str> = id.into();
         self.by_id.insert(Arc::clone(&id), seq);
         self.by_age.push_back((time, seq, id));
     }
@@ -54,6 +58,10 @@ impl Dedupe {
             && self.by_id.get(&id) == Some(&seq)
         {
             self.by_id.remove(&id);
+        }
+        if self.newest.as_ref().is_some_and(|(last, _)| *last == seq) {
+            let before = self.by_age.back();
+            self.newest = before.map(|(_, seq, id)| (*seq, Arc::clone(id)));
         }
     }
 
@@ -90,7 +98,8 @@ mod tests {
         dedupe.insert("a", 1, at(0));
         dedupe.insert("b", 2, at(5));
         dedupe.expire(at(9));
-        assert_eq!((dedupe.find("a"), dedupe.newest()), (Some(1), Some("b")));
+        assert_eq!((dedupe.find("a"), dedupe.newest(2)), (Some(1), Some("b")));
+        assert_eq!(dedupe.newest(3), None);
         dedupe.expire(at(10));
         assert_eq!((dedupe.find("a"), dedupe.find("b")), (None, Some(2)));
         assert_eq!(dedupe.expires_at(), Some(at(15)));
