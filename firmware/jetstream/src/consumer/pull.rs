@@ -2,6 +2,7 @@ use serde_json::Value;
 
 use super::config::{ConsumerConfig, PriorityPolicy};
 use super::duration::go_duration;
+use crate::api::json;
 
 /// A pull request as it arrives: `$JS.API.CONSUMER.MSG.NEXT…`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl PullRequest {
         }
         let bad = |error: &str| format!("400 Bad Request - {error}");
         let value: Value =
-            serde_json::from_slice(body).map_err(|error| bad(&unmarshal_text(&error)))?;
+            serde_json::from_slice(body).map_err(|error| bad(&go_words(body, &error)))?;
         let mut request = Self::default();
         for (key, value) in value.as_object().into_iter().flatten() {
             request
@@ -144,12 +145,27 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The reason a text is no JSON, as near to Go's words as matters.
-fn unmarshal_text(error: &serde_json::Error) -> String {
+/// The reason a text is no JSON, in the words of Go's `Unmarshal`; the API's decoder has others.
+fn go_words(body: &[u8], error: &serde_json::Error) -> String {
     if error.is_eof() {
-        "unexpected end of JSON input".into()
-    } else {
-        error.to_string()
+        return "unexpected end of JSON input".to_owned();
+    }
+    let Err(words) = json::parse(body) else {
+        return error.to_string();
+    };
+    let words = match words.rsplit_once(" at offset ") {
+        Some((words, _)) => words,
+        None => &words,
+    };
+    if error.to_string().starts_with("trailing characters") {
+        return words.replace("looking for beginning of value", "after top-level value");
+    }
+    match words.strip_prefix("invalid escape sequence `\\") {
+        Some(rest) => {
+            let escaped = rest.trim_end_matches("` in string");
+            format!("invalid character '{escaped}' in string escape code")
+        }
+        None => words.to_owned(),
     }
 }
 
@@ -175,6 +191,14 @@ mod tests {
     fn what_is_refused() {
         for (body, text) in [
             ("{", "400 Bad Request - unexpected end of JSON input"),
+            (
+                "{batch:1}",
+                "400 Bad Request - invalid character 'b' looking for beginning of object key string",
+            ),
+            (
+                r#"{"batch":1}}"#,
+                "400 Bad Request - invalid character '}' after top-level value",
+            ),
             (
                 r#"{"batch":"x"}"#,
                 "400 Bad Request - json: cannot unmarshal string into Go struct field .batch of type int",
