@@ -107,6 +107,7 @@ impl JetStream {
             None => {
                 if config.asset_name().is_empty() {
                     config.name = self.rng.base62(GENERATED_NAME_LEN);
+                    config.is_name_ours = true;
                 }
                 self.create_consumer(call, id, config, reach)
             }
@@ -265,7 +266,9 @@ impl JetStream {
             stream: &host.stream,
             cache: &self.cache,
         };
-        let machine = Consumer::create(self.now, config, &facts, seed, &view);
+        let mut machine = Consumer::create(self.now, config, &facts, seed, &view);
+        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        machine.look_for_receiver(self.now, &listens);
         let own_name = machine.name().to_owned();
         let is_volatile = machine.is_volatile();
         let info = self.shown(machine.info(self.now));
@@ -307,6 +310,8 @@ impl JetStream {
             .get_mut(&consumer)
             .ok_or(errors::CONSUMER_NOT_FOUND)?;
         attached.machine.update(now, config, &view);
+        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        attached.machine.look_for_receiver(now, &listens);
         let machine = &attached.machine;
         let meta = Some(attach::encode(machine.created(), machine.config()));
         let (own_name, is_volatile) = (machine.name().to_owned(), machine.is_volatile());

@@ -68,7 +68,7 @@ impl Consumer {
             stream_name: self.stream.name.clone(),
             name: self.name.clone(),
             created: self.created,
-            config: self.config.clone(),
+            config: self.config.shown(),
             delivered: Position::new(self.progress.last(), self.delivered_at),
             ack_floor: Position::new(self.progress.floor, self.acked_at),
             num_ack_pending: self.progress.pending.len(),

@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-use frond_clock::Instant;
+use frond_clock::{Instant, Now};
 use frond_wire::MessageBuf;
 
 use super::config::{AckPolicy, ConsumerConfig};
 use super::machine::{Consumer, Mode};
 use super::progress::Floor;
-use super::scene::Scene;
+use super::scene::{Listens, Scene};
 use super::status;
 use super::window::Window;
 
@@ -63,23 +63,33 @@ impl Push {
         self.bound = None;
     }
 
-    fn look(&mut self, scene: &Scene<'_>) {
-        let bound = (scene.listens)(&self.subject);
+    fn look(&mut self, now: Instant, listens: &Listens<'_>) {
+        let bound = listens(&self.subject);
         if !bound && self.bound != Some(false) {
-            self.unbound_since = scene.mono();
+            self.unbound_since = now;
         }
         self.bound = Some(bound);
     }
 }
 
 impl Consumer {
+    /// The first look for a receiver: call it before [`Consumer::info`] shows a consumer that is
+    /// new or has another one.
+    pub(crate) fn look_for_receiver(&mut self, now: Now, listens: &Listens<'_>) {
+        if let Mode::Push(push) = &mut self.mode
+            && push.bound.is_none()
+        {
+            push.look(now.mono, listens);
+        }
+    }
+
     /// Somebody came or left.
     pub(super) fn interest_changed(&mut self, scene: &Scene<'_>, filter: &str) {
         match &mut self.mode {
             Mode::Pull(waiting) => waiting.interest_changed(filter, scene.listens),
             Mode::Push(push) => {
                 if frond_subject::matches(filter, &push.subject) {
-                    push.look(scene);
+                    push.look(scene.mono(), scene.listens);
                 }
             }
         }
@@ -87,13 +97,11 @@ impl Consumer {
 
     /// The first look, and the heartbeat that is due.
     pub(super) fn tick_push(&mut self, scene: &Scene<'_>) {
+        self.look_for_receiver(scene.now, scene.listens);
         let last = self.progress.last();
         let Mode::Push(push) = &mut self.mode else {
             return;
         };
-        if push.bound.is_none() {
-            push.look(scene);
-        }
         let Some((every, at)) = &mut push.heartbeat else {
             return;
         };

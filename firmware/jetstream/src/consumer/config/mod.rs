@@ -95,6 +95,9 @@ pub(crate) struct ConsumerConfig {
     pub(crate) priority_policy: PriorityPolicy,
     #[serde(skip_serializing_if = "text::is_default")]
     pub(crate) priority_timeout: i64,
+    /// The server chose the name: it is kept with the rest and never shown as asked for.
+    #[serde(skip_serializing_if = "text::is_default")]
+    pub(crate) is_name_ours: bool,
 }
 
 impl ConsumerConfig {
@@ -106,6 +109,15 @@ impl ConsumerConfig {
     /// Whether messages are pushed to a deliver subject (else: pulled).
     pub(crate) fn is_push(&self) -> bool {
         !self.deliver_subject.is_empty()
+    }
+
+    /// As it was asked for.
+    pub(crate) fn shown(&self) -> Self {
+        let mut shown = self.clone();
+        if std::mem::take(&mut shown.is_name_ours) {
+            shown.name.clear();
+        }
+        shown
     }
 
     /// The filters, however they were given; none: every subject.
