@@ -276,8 +276,7 @@ fn open(
     nonce: u64,
     message_bytes_max: u64,
 ) -> Result<(Store<FileDisk>, Recovered), String> {
-    std::fs::create_dir_all(dir)
-        .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
+    std::fs::create_dir_all(dir).map_err(|error| unusable(dir, &error))?;
     let disk = FileDisk::open(dir)
         .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
     let mut options = StoreOptions::leaf(nonce);
@@ -285,6 +284,21 @@ fn open(
     let wanted = message_bytes_max.saturating_mul(4).next_multiple_of(4096);
     options.journal_bytes = wanted.clamp(options.journal_bytes, JOURNAL_BYTES_MAX);
     Store::open(disk, &options).map_err(|error| error.to_string())
+}
+
+/// Why there can be no data directory there, in nats-server's words and with the place.
+/// spec: nats-server v2.15.1 server/jetstream.go (`enableJetStream`)
+fn unusable(dir: &Path, error: &io::Error) -> String {
+    let dir = dir.display();
+    match error.kind() {
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            format!("Can't start JetStream: storage directory is not a directory: {dir}")
+        }
+        _ => {
+            let why = plain(error);
+            format!("Can't start JetStream: could not create storage directory - {dir}: {why}")
+        }
+    }
 }
 
 fn random_nonce() -> Result<u64, String> {
@@ -295,4 +309,22 @@ fn url_of(scheme: &str, listener: &TcpListener) -> String {
     listener
         .local_addr()
         .map_or_else(|_| String::new(), |at| url(scheme, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_the_way_of_the_data_directory_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for dir in [file.path().to_owned(), file.path().join("jetstream")] {
+            let said = open(&dir, 1, 1024).unwrap_err();
+            assert!(
+                said.contains("storage directory is not a directory"),
+                "{said}"
+            );
+            assert!(said.contains(&dir.display().to_string()), "{said}");
+        }
+    }
 }
