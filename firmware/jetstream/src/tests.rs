@@ -6,6 +6,7 @@ mod consuming;
 mod disk;
 mod model;
 mod pair;
+mod pausing;
 mod restart;
 mod sourcing;
 mod sourcing_random;

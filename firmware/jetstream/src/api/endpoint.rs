@@ -19,6 +19,7 @@ pub(crate) enum Endpoint<'a> {
     ConsumerInfo(&'a str, &'a str),
     ConsumerDelete(&'a str, &'a str),
     ConsumerReset(&'a str, &'a str),
+    ConsumerPause(&'a str, &'a str),
     MessageNext(&'a str, &'a str),
     /// With the subject whose last message is wanted, when it is part of the request's.
     DirectGet(&'a str, Option<&'a str>),
@@ -114,10 +115,7 @@ impl<'a> Endpoint<'a> {
             ["LEADER", "STEPDOWN", _, _] => {
                 Some(Self::Clustered("consumer_leader_stepdown_response"))
             }
-            ["PAUSE", _, _] => Some(Self::Unbuilt(
-                "consumer_pause_response",
-                errors::BAD_REQUEST.text("consumer pause not supported by this server"),
-            )),
+            ["PAUSE", stream, consumer] => Some(Self::ConsumerPause(stream, consumer)),
             ["UNPIN", _, _] => Some(Self::Unbuilt(
                 "consumer_unpin_response",
                 errors::CONSUMER_INVALID_PRIORITY_GROUP,
@@ -143,6 +141,7 @@ impl<'a> Endpoint<'a> {
             Self::ConsumerInfo(stream, consumer)
             | Self::ConsumerDelete(stream, consumer)
             | Self::ConsumerReset(stream, consumer)
+            | Self::ConsumerPause(stream, consumer)
             | Self::MessageNext(stream, consumer) => (stream, consumer),
             Self::AccountInfo
             | Self::StreamNames
@@ -171,6 +170,7 @@ impl<'a> Endpoint<'a> {
             Self::ConsumerInfo(..) => "consumer_info_response",
             Self::ConsumerDelete(..) => "consumer_delete_response",
             Self::ConsumerReset(..) => "consumer_reset_response",
+            Self::ConsumerPause(..) => "consumer_pause_response",
             Self::Clustered(kind) | Self::Unbuilt(kind, _) => kind,
             Self::MessageNext(..) | Self::DirectGet(..) => "",
         }

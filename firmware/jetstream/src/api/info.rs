@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use frond_clock::Timestamp;
 use frond_ledger::Seq;
 use serde::Serialize;
 
+use crate::consumer::text_or_zero;
 use crate::host::Host;
 use crate::jetstream::JetStream;
 use crate::limits::API_LEVEL;
@@ -118,9 +118,9 @@ fn state(host: &Host) -> StreamState {
         messages: contents.messages(),
         bytes: contents.bytes(),
         first_seq: if is_new { 0 } else { contents.first() },
-        first_ts: time_or_zero(first_time),
+        first_ts: text_or_zero(first_time),
         last_seq: contents.last(),
-        last_ts: time_or_zero(contents.last_time()),
+        last_ts: text_or_zero(contents.last_time()),
         num_subjects: contents.subjects().len() as u64,
         subjects: BTreeMap::new(),
         num_deleted: contents.deleted(),
@@ -128,14 +128,6 @@ fn state(host: &Host) -> StreamState {
         lost,
         consumer_count: host.consumers.len(),
     }
-}
-
-/// Go's zero time when there is none.
-fn time_or_zero(time: Option<Timestamp>) -> String {
-    time.map_or_else(
-        || "0001-01-01T00:00:00Z".to_owned(),
-        |time| time.to_string(),
-    )
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

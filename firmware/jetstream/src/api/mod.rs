@@ -13,6 +13,7 @@ pub(crate) mod json;
 mod locks;
 mod messages;
 mod pages;
+mod pause;
 mod streams;
 mod updates;
 
@@ -165,6 +166,9 @@ impl JetStream {
             }
             Endpoint::ConsumerReset(name, consumer) => {
                 self.consumer_reset(call, name, consumer, reach)
+            }
+            Endpoint::ConsumerPause(name, consumer) => {
+                self.consumer_pause(call, name, consumer, reach)
             }
             Endpoint::Clustered(_) => Err(errors::CLUSTER_REQUIRED),
             Endpoint::Unbuilt(_, ref error) => Err(error.clone()),

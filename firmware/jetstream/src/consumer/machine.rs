@@ -42,6 +42,8 @@ pub(crate) struct Consumer {
     pub(super) saver: Saver,
     pub(super) delivered_at: Option<Timestamp>,
     pub(super) acked_at: Option<Timestamp>,
+    /// The rest that those who watch were told of.
+    pub(super) rest_told: Option<Timestamp>,
     pub(super) out: Outbox,
     wake: Option<Instant>,
 }
@@ -124,6 +126,7 @@ impl Consumer {
             None => start::start(&config, stream, messages),
         };
         let mut consumer = Self::assemble(now, created, config, stream, seed, progress);
+        consumer.rest_told = consumer.rests_until(now.wall);
         consumer.settle_with_stream(now, messages);
         consumer.recount(list, messages);
         consumer.pace.replay = consumer.replay(messages);
@@ -162,6 +165,7 @@ impl Consumer {
             saver: Saver::new(volatile),
             delivered_at: None,
             acked_at: None,
+            rest_told: None,
             out: Outbox::default(),
             wake: Some(now.mono),
             stream: stream.clone(),
@@ -279,6 +283,7 @@ impl Consumer {
 
     /// Everything that happens by itself.
     fn tick(&mut self, scene: &Scene<'_>) {
+        self.tick_pause(scene);
         self.redeliver_due(scene);
         match &mut self.mode {
             Mode::Pull(waiting) => {
@@ -321,8 +326,7 @@ impl Consumer {
 
     /// How long it stays paused.
     pub(super) fn paused_for(&self, now: Timestamp) -> Option<Duration> {
-        let until = self.config.pause_until?;
-        (until > now).then(|| until.since(now))
+        self.rests_until(now).map(|until| until.since(now))
     }
 
     fn replay(&self, messages: &dyn Messages) -> Option<Replay> {

@@ -17,6 +17,7 @@ mod io;
 mod limits;
 mod machine;
 mod outbox;
+mod pausing;
 mod progress;
 mod pull;
 mod pulling;
@@ -39,9 +40,10 @@ mod tests;
 
 pub(crate) use config::{
     AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
-    admit_change, admit_new, same,
+    admit_change, admit_new, pause_time, same,
 };
 pub(crate) use duration::go_duration;
 pub(crate) use info::ConsumerInfo;
 pub(crate) use io::{ConsumerInput, ConsumerOutput, MessageHead, Messages, Resident, Saving};
 pub(crate) use machine::{Consumer, Ending};
+pub(crate) use pausing::text_or_zero;

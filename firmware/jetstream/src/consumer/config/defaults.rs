@@ -146,7 +146,7 @@ impl ConsumerConfig {
 
     /// Notes which API level a server needs to serve it.
     // spec: nats-server v2.14.0 server/jetstream_versioning.go setStaticConsumerMetadata
-    fn set_required_level(&mut self) {
+    pub(crate) fn set_required_level(&mut self) {
         for key in ["_nats.ver", "_nats.level", "_nats.req.level"] {
             self.metadata.remove(key);
         }

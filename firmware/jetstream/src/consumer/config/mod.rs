@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use facts::{ConsumerLimits, Retention, ServerLimits, StreamFacts};
 pub(crate) use policy::{AckPolicy, DeliverPolicy, PriorityPolicy, ReplayPolicy};
-pub(crate) use request::{Action, CreateRequest};
+pub(crate) use request::{Action, CreateRequest, pause_time};
 pub(crate) use text::write_time;
 pub(crate) use update::{admit_change, same};
 pub(crate) use workqueue::admit_new;

@@ -65,7 +65,7 @@ fn action(field: Field<'_>) -> Result<Action, String> {
 }
 
 /// A time; Go's zero time, which ours cannot count to, is none.
-fn time(field: Field<'_>) -> Result<Option<Timestamp>, String> {
+pub(crate) fn pause_time(field: Field<'_>) -> Result<Option<Timestamp>, String> {
     let is_zero = |text: &str| (text == "0001-01-01T00:00:00Z").then_some(());
     match field.choice(is_zero) {
         Some(()) => Ok(None),
@@ -148,8 +148,8 @@ impl ConsumerConfig {
                     .choice(PriorityPolicy::from_text)
                     .ok_or_else(|| format!("unknown priority policy: {}", field.text()))?;
             }
-            "opt_start_time" => self.opt_start_time = time(field)?,
-            "pause_until" => self.pause_until = time(field)?,
+            "opt_start_time" => self.opt_start_time = pause_time(field)?,
+            "pause_until" => self.pause_until = pause_time(field)?,
             "filter_subjects" => self.filter_subjects = field.strings()?,
             "priority_groups" => self.priority_groups = field.strings()?,
             "metadata" => self.metadata = field.string_map()?,

@@ -229,9 +229,10 @@ fn a_paused_consumer_rests_until_its_time() {
     };
     let mut world = World::new(config, &[("a.1", "one")]);
     world.pass(Duration::from_millis(1999));
-    assert!(world.came().is_empty() && world.consumer.info(world.now).paused);
+    let came = world.came();
+    assert!(!came.contains(&"one".to_owned()) && world.consumer.info(world.now).paused);
     world.pass(Duration::from_millis(1));
-    assert_eq!(world.came(), ["one"]);
+    assert_eq!(world.came().last().map(String::as_str), Some("one"));
 }
 
 #[test]

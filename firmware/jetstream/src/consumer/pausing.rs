@@ -1,0 +1,79 @@
+//! A consumer that rests until its time.
+
+use frond_clock::{Now, Timestamp};
+use frond_wire::{Message, MessageBuf, go_json};
+use serde::Serialize;
+
+use super::machine::Consumer;
+use super::scene::Scene;
+
+/// spec: nats-server v2.15.1 server/jetstream_events.go `JSConsumerPauseAdvisory`
+#[derive(Serialize)]
+struct Advisory<'a> {
+    r#type: &'static str,
+    id: String,
+    #[serde(serialize_with = "super::config::write_time")]
+    timestamp: Timestamp,
+    stream: &'a str,
+    consumer: &'a str,
+    paused: bool,
+    pause_until: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<&'a str>,
+}
+
+impl Consumer {
+    /// Rests until then; `None` or a time that is over ends the rest. Wake it with
+    /// `ConsumerInput::Time` afterwards.
+    pub(crate) fn pause(&mut self, now: Now, until: Option<Timestamp>) {
+        self.config.pause_until = until;
+        self.config.set_required_level();
+        self.wake_now(now);
+    }
+
+    /// The time it rests until, while it does.
+    pub(super) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.config.pause_until.filter(|until| *until > now)
+    }
+
+    /// Tells those who watch when a rest begins, changes or ends.
+    pub(super) fn tick_pause(&mut self, scene: &Scene<'_>) {
+        let rests_until = self.rests_until(scene.now.wall);
+        if rests_until == self.rest_told {
+            return;
+        }
+        self.rest_told = rests_until;
+        let subject = format!(
+            "$JS.EVENT.ADVISORY.CONSUMER.PAUSE.{}.{}",
+            self.stream.name, self.name
+        );
+        if !(scene.listens)(&subject) {
+            return;
+        }
+        let advisory = Advisory {
+            r#type: "io.nats.jetstream.advisory.v1.consumer_pause",
+            id: self.rng.nuid(),
+            timestamp: scene.now.wall,
+            stream: &self.stream.name,
+            consumer: &self.name,
+            paused: rests_until.is_some(),
+            pause_until: text_or_zero(self.config.pause_until),
+            domain: self.stream.domain.as_deref(),
+        };
+        let payload = go_json::to_vec(&advisory);
+        self.out.publish(MessageBuf::copy_of(&Message {
+            subject: &subject,
+            reply: None,
+            header: b"",
+            payload: &payload,
+        }));
+    }
+}
+
+/// A time, or Go's zero time when there is none.
+pub(crate) fn text_or_zero(time: Option<Timestamp>) -> String {
+    time.map_or_else(
+        || "0001-01-01T00:00:00Z".to_owned(),
+        |time| time.to_string(),
+    )
+}
