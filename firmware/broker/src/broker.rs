@@ -165,6 +165,9 @@ impl Broker {
         let Some(slot) = self.by_conn.get(&conn).copied() else {
             return;
         };
+        if cause.starts_with("Slow Consumer") {
+            self.count_slow_consumer(slot);
+        }
         self.begin_close(slot, cause, Ending::Gone);
         self.settle();
         self.by_conn.remove(&conn);

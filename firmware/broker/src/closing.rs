@@ -81,11 +81,18 @@ impl Broker {
     }
 
     pub(crate) fn close_slow_consumer(&mut self, slot: u32) {
+        if self.count_slow_consumer(slot) {
+            self.begin_close(slot, "Slow Consumer (Pending Bytes)", Ending::Wanted);
+        }
+    }
+
+    /// Gives up what waits for a peer that reads too slowly. False when it is being closed already.
+    pub(crate) fn count_slow_consumer(&mut self, slot: u32) -> bool {
         let Some(connection) = self.conns.get_mut(slot) else {
-            return;
+            return false;
         };
         let account = match &connection.kind {
-            Kind::Closing => return,
+            Kind::Closing => return false,
             Kind::Client(session) => Some(session.account),
             Kind::Link(_) => None,
         };
@@ -97,7 +104,7 @@ impl Broker {
         }
         let text = format!("Slow Consumer Detected: {waiting} bytes waiting");
         self.log_connection(slot, Level::Warn, &text);
-        self.begin_close(slot, "Slow Consumer (Pending Bytes)", Ending::Wanted);
+        true
     }
 
     fn release(&mut self, session: &mut Session) {

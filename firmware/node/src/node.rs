@@ -1,5 +1,6 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use frond_account::{Directory, nkey};
 use frond_broker::{Broker, ClosedClient, LinkId, Outbox, PeerAddr, ServerFacts, Setup};
@@ -147,6 +148,16 @@ impl Node {
     /// What waits to be written to a connection.
     pub fn outbox(&mut self, conn: frond_broker::Conn) -> Option<&mut Outbox> {
         self.broker.outbox(conn)
+    }
+
+    /// How long a peer of this listener may take nothing of what waits for it; `None`: it is
+    /// given time, as nats-server gives it to other servers.
+    #[must_use]
+    pub fn write_deadline(&self, listener: Listener) -> Option<Duration> {
+        match listener {
+            Listener::Client => Some(self.config.write_deadline),
+            Listener::Leaf => None,
+        }
     }
 
     /// Name, id and version of this server.

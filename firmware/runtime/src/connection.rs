@@ -1,11 +1,13 @@
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
 use frond_broker::{Conn, Next, Outbox, Taken};
 use frond_node::Input;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::clock::pause;
 use crate::core::Core;
@@ -19,6 +21,10 @@ pub(crate) struct Socket {
     stream: TcpStream,
     /// The peer is slow: the outbox could not be emptied at once.
     blocked: Cell<bool>,
+    /// When it last took a byte, while it is slow.
+    progress: Cell<Instant>,
+    /// How long it may take none; links are given time instead.
+    write_deadline: Option<Duration>,
     /// The node let go of the connection.
     closing: Cell<bool>,
     /// The node has to be asked again about bytes it left.
@@ -27,11 +33,20 @@ pub(crate) struct Socket {
 }
 
 /// Starts the task that runs a socket until it ends.
-pub(crate) fn start(core: &Rc<Core>, conn: Conn, stream: TcpStream) {
+///
+/// `write_deadline` is how long a slow peer may take not one byte before it is cut.
+pub(crate) fn start(
+    core: &Rc<Core>,
+    conn: Conn,
+    stream: TcpStream,
+    write_deadline: Option<Duration>,
+) {
     let _ = stream.set_nodelay(true);
     let socket = Rc::new(Socket {
         stream,
         blocked: Cell::new(false),
+        progress: Cell::new(Instant::now()),
+        write_deadline,
         closing: Cell::new(false),
         again: Cell::new(false),
         changed: Notify::new(),
@@ -51,9 +66,17 @@ impl Socket {
             // An error shows again, and ends the task, when it reads or writes next.
             Ok(Written::Part) | Err(_) => {
                 self.blocked.set(true);
+                self.progress.set(Instant::now());
                 self.changed.notify_one();
             }
         }
+    }
+
+    /// When a peer that takes nothing is cut.
+    fn cut_at(&self) -> Option<Instant> {
+        self.write_deadline
+            .filter(|_| self.blocked.get())
+            .map(|deadline| self.progress.get() + deadline)
     }
 
     /// The node let go of the connection: write the rest, then end.
@@ -148,6 +171,9 @@ impl Connection {
                         return "Write Error";
                     }
                 }
+                () = until(socket.cut_at()), if socket.blocked.get() => {
+                    return "Slow Consumer (Write Deadline)";
+                }
                 () = pause(STALL_WAIT), if stalled => self.next = Next::Read(1),
                 () = socket.changed.notified() => {}
                 () = self.core.caught_up.notified(), if !self.core.may_read() => {}
@@ -218,16 +244,18 @@ impl Connection {
 
     fn write_rest(&self) -> bool {
         self.core.with_node(|node| {
-            node.outbox(self.conn).is_none_or(|outbox| {
-                match write_some(&self.socket.stream, outbox) {
-                    Ok(Written::All) => true,
-                    Ok(Written::Part) => {
-                        self.socket.blocked.set(true);
-                        true
-                    }
-                    Err(_) => false,
-                }
-            })
+            let Some(outbox) = node.outbox(self.conn) else {
+                return true;
+            };
+            let before = outbox.len();
+            let written = write_some(&self.socket.stream, outbox);
+            if outbox.len() < before {
+                self.socket.progress.set(Instant::now());
+            }
+            self.socket
+                .blocked
+                .set(matches!(written, Ok(Written::Part)));
+            written.is_ok()
         })
     }
 
@@ -262,5 +290,12 @@ async fn read_to_end(stream: &TcpStream) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Ok(0) | Err(_) => break,
         }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }

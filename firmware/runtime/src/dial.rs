@@ -21,7 +21,7 @@ pub(crate) async fn dial(core: Rc<Core>, link: LinkId, host: String, port: u16, 
         Ok(stream) => {
             let conn = core.number();
             let peer = peer_of(&stream);
-            connection::start(&core, conn, stream);
+            connection::start(&core, conn, stream, None);
             core.handle(Input::Dialed {
                 link,
                 result: Ok((conn, peer)),

@@ -63,7 +63,8 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
 fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     let peer = peer_of(&stream);
     let conn = core.number();
-    connection::start(core, conn, stream);
+    let write_deadline = core.with_node(|node| node.write_deadline(kind));
+    connection::start(core, conn, stream, write_deadline);
     core.handle(Input::Opened {
         conn,
         listener: kind,

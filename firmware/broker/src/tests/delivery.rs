@@ -223,6 +223,18 @@ fn who_does_not_read_is_closed_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_reader_that_the_shell_cuts_for_its_pace_counts_as_slow() {
+    let mut world = World::open_to_all();
+    let (slow, other) = (world.quiet(), world.quiet());
+    let now = world.now;
+    world
+        .broker
+        .closed(now, slow, "Slow Consumer (Write Deadline)");
+    world.broker.closed(now, other, "Client Closed");
+    assert_eq!(world.broker.totals().slow_consumers, 1);
+}
+
+#[test]
 fn all_outboxes_together_have_a_ceiling() {
     let limits = Limits {
         outbox_bytes_max: 100_000,
