@@ -15,6 +15,7 @@ mod cli;
 mod clock;
 mod connection;
 mod core;
+mod data_dir;
 mod dial;
 mod disk;
 mod files;

@@ -4,9 +4,7 @@ use std::rc::Rc;
 
 use frond_clock::Instant;
 use frond_config::Config;
-use frond_ledger::Recovered;
 use frond_node::{Input, Listener, Node};
-use frond_store::{FileDisk, Options as StoreOptions, Store};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -15,12 +13,11 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
 use crate::files::{Ports, Traces, url};
-use crate::limits::JOURNAL_BYTES_MAX;
 use crate::log::Log;
 use crate::meter::Meter;
-use crate::options::{Options, default_store_dir, plain};
+use crate::options::{Options, default_store_dir};
 use crate::signals::{self, Order};
-use crate::{Product, banner, check, http, listener, reload, space};
+use crate::{Product, banner, check, data_dir, http, listener, reload, space};
 
 /// A server that listens, until it is told to end.
 #[derive(Debug)]
@@ -50,7 +47,7 @@ impl Server {
             let started = clock.now().mono;
             let dir = store_dir(config);
             banner::jetstream(config, &dir);
-            let (store, recovered) = open(&dir, nonce, config.limits.max_payload)?;
+            let (store, recovered) = data_dir::open(&dir, nonce, config.limits.max_payload)?;
             node.start_jetstream(clock.now(), recovered, space::limits(config, &dir));
             counters = Some(store.reader.counters());
             disk = Some(
@@ -270,37 +267,6 @@ pub(crate) fn store_dir(config: &Config) -> PathBuf {
     base.join("jetstream")
 }
 
-/// Opens the data directory, making it when it is not there.
-fn open(
-    dir: &Path,
-    nonce: u64,
-    message_bytes_max: u64,
-) -> Result<(Store<FileDisk>, Recovered), String> {
-    std::fs::create_dir_all(dir).map_err(|error| unusable(dir, &error))?;
-    let disk = FileDisk::open(dir)
-        .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
-    let mut options = StoreOptions::leaf(nonce);
-    // A commit must fit a quarter of the journal.
-    let wanted = message_bytes_max.saturating_mul(4).next_multiple_of(4096);
-    options.journal_bytes = wanted.clamp(options.journal_bytes, JOURNAL_BYTES_MAX);
-    Store::open(disk, &options).map_err(|error| error.to_string())
-}
-
-/// Why there can be no data directory there, in nats-server's words and with the place.
-/// spec: nats-server v2.15.1 server/jetstream.go (`enableJetStream`)
-fn unusable(dir: &Path, error: &io::Error) -> String {
-    let dir = dir.display();
-    match error.kind() {
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            format!("Can't start JetStream: storage directory is not a directory: {dir}")
-        }
-        _ => {
-            let why = plain(error);
-            format!("Can't start JetStream: could not create storage directory - {dir}: {why}")
-        }
-    }
-}
-
 fn random_nonce() -> Result<u64, String> {
     getrandom::u64().map_err(|error| format!("the system gives no randomness: {error}"))
 }
@@ -309,22 +275,4 @@ fn url_of(scheme: &str, listener: &TcpListener) -> String {
     listener
         .local_addr()
         .map_or_else(|_| String::new(), |at| url(scheme, at))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_in_the_way_of_the_data_directory_is_named() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        for dir in [file.path().to_owned(), file.path().join("jetstream")] {
-            let said = open(&dir, 1, 1024).unwrap_err();
-            assert!(
-                said.contains("storage directory is not a directory"),
-                "{said}"
-            );
-            assert!(said.contains(&dir.display().to_string()), "{said}");
-        }
-    }
 }
