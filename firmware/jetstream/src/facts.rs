@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::limits::BODY_CACHE_BYTES;
@@ -25,6 +27,32 @@ pub struct Facts {
     pub max_ack_pending: i64,
     /// Largest batch a pull may ask for; 0: no limit.
     pub max_request_batch: i64,
+    /// Bounds of atomic batches.
+    pub batches: BatchLimits,
+}
+
+/// How many atomic batches may be open, and how large they may get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Messages of one batch.
+    pub messages_max: u64,
+    /// Open batches of one stream.
+    pub stream_open_max: usize,
+    /// Open batches of all streams.
+    pub open_max: usize,
+    /// How long a batch may wait for its next message.
+    pub timeout: Duration,
+}
+
+impl Default for BatchLimits {
+    fn default() -> Self {
+        Self {
+            messages_max: 1000,
+            stream_open_max: 50,
+            open_max: 1000,
+            timeout: Duration::from_secs(10),
+        }
+    }
 }
 
 impl Default for Facts {
@@ -40,6 +68,7 @@ impl Default for Facts {
             duplicate_window_ns_max: None,
             max_ack_pending: 0,
             max_request_batch: 0,
+            batches: BatchLimits::default(),
         }
     }
 }

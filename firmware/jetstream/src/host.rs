@@ -19,6 +19,17 @@ pub(crate) enum Presence {
     Here,
 }
 
+/// What an ack says besides the sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ack<'a> {
+    /// Nothing.
+    Plain,
+    /// The message had been sent before.
+    Duplicate,
+    /// It is the last of this batch of so many.
+    Batch(&'a str, usize),
+}
+
 /// A stream with everything that hangs on it.
 #[derive(Debug)]
 pub(crate) struct Host {
@@ -65,13 +76,17 @@ impl Host {
     }
 
     /// The answer to a publish that is kept: there is none without the proof.
-    pub(crate) fn pub_ack(&self, kept: &Kept, is_duplicate: bool) -> Vec<u8> {
-        let end = if is_duplicate {
-            ",\"duplicate\": true}"
-        } else {
-            "}"
+    pub(crate) fn pub_ack(&self, kept: &Kept, ack: Ack<'_>) -> Vec<u8> {
+        let (start, seq) = (&self.ack_start, kept.seq());
+        let text = match ack {
+            Ack::Plain => format!("{start}{seq}}}"),
+            Ack::Duplicate => format!("{start}{seq},\"duplicate\": true}}"),
+            Ack::Batch(id, count) => {
+                let id = go_json::to_string(&id);
+                format!("{start}{seq},\"batch\":{id},\"count\":{count}}}")
+            }
         };
-        format!("{}{}{end}", self.ack_start, kept.seq()).into_bytes()
+        text.into_bytes()
     }
 
     /// Whether everybody sees it.

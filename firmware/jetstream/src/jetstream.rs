@@ -74,6 +74,8 @@ pub(crate) enum Route {
 pub(crate) enum Alarm {
     /// Something of a stream expires.
     Stream(StreamId),
+    /// Atomic batches of a stream wait too long.
+    Batches(StreamId),
     /// A consumer wants to be woken.
     Consumer(StreamId, ConsumerId),
     /// A mirror or source wants to be woken.
@@ -290,6 +292,7 @@ impl JetStream {
                     } => {
                         self.tell_consumer(stream, consumer, ConsumerInput::Saved(number), reach);
                     }
+                    Pending::Batch(batch) => self.batch_kept(&committed, &batch, reach),
                     Pending::Fed(round) => self.round_kept(&committed, &round, reach),
                     Pending::Change(change) => self.changed(*change, reach),
                 }
@@ -303,6 +306,7 @@ impl JetStream {
             match pending {
                 Pending::Publish { stream, seq } => self.publish_failed(stream, seq, fault),
                 Pending::Saved { .. } => {}
+                Pending::Batch(batch) => self.batch_failed(&batch, fault),
                 Pending::Fed(round) => self.round_failed(&round, fault, reach),
                 Pending::Change(change) => self.change_failed(*change, fault, reach),
             }
@@ -334,6 +338,7 @@ impl JetStream {
         for alarm in due {
             match alarm {
                 Alarm::Stream(stream) => self.expire(stream, reach),
+                Alarm::Batches(stream) => self.expire_batches(stream, reach),
                 Alarm::Consumer(stream, consumer) => {
                     self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
                 }

@@ -19,6 +19,7 @@ mod journal;
 pub mod limits;
 mod pending;
 mod publish;
+mod publish_batch;
 mod replicator;
 mod revive;
 mod solo;
@@ -30,7 +31,7 @@ mod view;
 mod tests;
 
 pub use account::{ApiCounts, Usage};
-pub use facts::{AccountLimits, Facts};
+pub use facts::{AccountLimits, BatchLimits, Facts};
 pub use io::{Input, Level, Output, Reach, SubId, Tenant};
 pub use jetstream::JetStream;
 pub use replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step, Volatile};

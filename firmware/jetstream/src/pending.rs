@@ -2,6 +2,7 @@ use frond_ledger::{ConsumerId, Seq, StreamId};
 
 use crate::api::{Call, Key};
 use crate::host::{Attached, Host};
+use crate::publish_batch::Batch;
 use crate::source::rounds::Round;
 use crate::stream::config::StreamConfig;
 
@@ -16,6 +17,8 @@ pub(crate) enum Pending {
         consumer: ConsumerId,
         number: u64,
     },
+    /// An atomic batch takes effect.
+    Batch(Batch),
     /// What a mirror or source brought takes effect.
     Fed(Round),
     /// A change asked for through the API takes effect and is answered.

@@ -2,9 +2,10 @@
 
 use frond_clock::Timestamp;
 use frond_ledger::{Body, DiskFault, Seq, StreamId};
-use frond_wire::{Message, MessageBuf, go_json, headers};
+use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 
 use crate::errors::{self, ApiError};
+use crate::host::Ack;
 use crate::io::{Level, Output, Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::pending::Pending;
@@ -18,6 +19,13 @@ use crate::stream::removed::Removed;
 impl JetStream {
     /// A message arrived on one of a stream's subjects.
     pub(crate) fn take_in(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+        if Headers::new(message.message().header)
+            .get("Nats-Batch-Id")
+            .is_some_and(|batch| !batch.is_empty())
+        {
+            self.take_in_part(id, message, reach);
+            return;
+        }
         let now = self.now;
         let renamed = self.renamed(id, message.subject());
         let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
@@ -40,7 +48,7 @@ impl JetStream {
             Admission::Duplicate(seq) => {
                 let kept = stream.kept(seq);
                 if let (Some(kept), Some(reply)) = (kept, message.reply()) {
-                    let ack = host.pub_ack(&kept, true);
+                    let ack = host.pub_ack(&kept, Ack::Duplicate);
                     self.send_json(tenant, reply, ack);
                 }
             }
@@ -80,7 +88,12 @@ impl JetStream {
         let tenant = host.stream.tenant;
         let is_file = !host.stream.is_memory();
         for asker in &applied.askers {
-            let payload = host.pub_ack(&applied.kept, asker.is_duplicate);
+            let ack = if asker.is_duplicate {
+                Ack::Duplicate
+            } else {
+                Ack::Plain
+            };
+            let payload = host.pub_ack(&applied.kept, ack);
             let message = MessageBuf::copy_of(&Message {
                 subject: &asker.reply,
                 reply: None,
@@ -238,7 +251,7 @@ impl JetStream {
     }
 
     /// The subject a message is stored under, when it is not its own.
-    fn renamed(&mut self, id: StreamId, subject: &str) -> Option<String> {
+    pub(crate) fn renamed(&mut self, id: StreamId, subject: &str) -> Option<String> {
         let transform = self.hosts.get(&id)?.stream.transform.as_ref()?;
         transform.apply(subject, self.rng.next_u64())
     }
@@ -310,7 +323,7 @@ impl JetStream {
 }
 
 /// The answer to a publish that is refused.
-fn refusal(stream: &str, error: &ApiError) -> Vec<u8> {
+pub(crate) fn refusal(stream: &str, error: &ApiError) -> Vec<u8> {
     let text = format!(
         "{{\"error\":{},\"stream\":{},\"seq\":0}}",
         go_json::to_string(error),

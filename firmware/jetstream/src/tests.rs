@@ -2,6 +2,7 @@
 
 mod acks;
 mod answers;
+mod batches;
 mod consuming;
 mod disk;
 mod model;

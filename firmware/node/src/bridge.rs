@@ -3,7 +3,7 @@
 use frond_account::AccountId;
 use frond_broker::{Broker, Level};
 use frond_clock::Now;
-use frond_jetstream::{self as jetstream, Facts, JetStream, Reach, Solo, Tenant};
+use frond_jetstream::{self as jetstream, BatchLimits, Facts, JetStream, Reach, Solo, Tenant};
 use frond_ledger::Recovered;
 
 use crate::{Node, Output, StorageLimits, VERSION, setup};
@@ -59,6 +59,7 @@ impl Node {
         let bounds = &self.config.jetstream.limits;
         let number =
             |value: Option<u64>| value.map_or(0, |value| i64::try_from(value).unwrap_or(i64::MAX));
+        let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Facts {
             server_name: self.facts().name.as_str().into(),
             domain: self.config.jetstream.domain.as_deref().map(Into::into),
@@ -71,6 +72,12 @@ impl Node {
                 .map(|window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX)),
             max_ack_pending: number(bounds.max_ack_pending),
             max_request_batch: number(bounds.max_request_batch),
+            batches: BatchLimits {
+                messages_max: bounds.batch_max_msgs,
+                stream_open_max: count(bounds.batch_max_inflight_per_stream),
+                open_max: count(bounds.batch_max_inflight_total),
+                timeout: bounds.batch_timeout,
+            },
             ..Facts::default()
         }
     }

@@ -148,6 +148,7 @@ impl JetStream {
             self.unsubscribe(tenant, sub);
         }
         self.timers.cancel(&Alarm::Stream(id));
+        self.timers.cancel(&Alarm::Batches(id));
         self.forget_sources(id);
         self.cache.remove(id, 0, Seq::MAX);
         self.uncount(tenant, host.stream.config.storage, host.counted_bytes);

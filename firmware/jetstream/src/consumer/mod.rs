@@ -40,7 +40,7 @@ mod tests;
 
 pub(crate) use config::{
     AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
-    admit_change, admit_new, pause_time, same,
+    admit_change, admit_new, pause_time, same, write_time,
 };
 pub(crate) use duration::go_duration;
 pub(crate) use info::ConsumerInfo;

@@ -203,7 +203,7 @@ impl Stream {
         Ok(())
     }
 
-    pub(super) fn is_open(&self, message: &MessageBuf) -> Result<(), ApiError> {
+    pub(crate) fn is_open(&self, message: &MessageBuf) -> Result<(), ApiError> {
         let size = message.message().body_bytes();
         if size + message.subject().len() > RECORD_BYTES_MAX {
             return Err(errors::STREAM_STORE_FAILED.with("err", "message too large"));
@@ -281,10 +281,8 @@ impl Stream {
         room: Room,
         rollup: Rollup,
     ) -> Result<(), ApiError> {
+        self.is_not_too_large(message)?;
         let parts = message.message();
-        if limit(self.config.max_msg_size).is_some_and(|max| parts.body_bytes() as u64 > max) {
-            return Err(errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM);
-        }
         if parts.header.len() > HEADER_BYTES_MAX {
             return Err(errors::STREAM_HEADER_EXCEEDS_MAXIMUM);
         }
@@ -304,6 +302,15 @@ impl Stream {
             return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
         }
         self.discard_new(subject, size, rollup)
+    }
+
+    /// Whether the stream takes messages of this size.
+    pub(crate) fn is_not_too_large(&self, message: &MessageBuf) -> Result<(), ApiError> {
+        let bytes = message.message().body_bytes() as u64;
+        if limit(self.config.max_msg_size).is_some_and(|max| bytes > max) {
+            return Err(errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM);
+        }
+        Ok(())
     }
 
     pub(super) fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
@@ -368,7 +375,6 @@ impl Stream {
 /// stream that does not allow them.
 fn not_built(headers: &Headers<'_>) -> Result<(), ApiError> {
     let refused = [
-        ("Nats-Batch-Id", errors::ATOMIC_PUBLISH_DISABLED),
         ("Nats-Incr", errors::MESSAGE_INCR_DISABLED),
         ("Nats-TTL", errors::MESSAGE_TTL_DISABLED),
         ("Nats-Schedule", errors::MESSAGE_SCHEDULES_DISABLED),
@@ -383,7 +389,7 @@ fn not_built(headers: &Headers<'_>) -> Result<(), ApiError> {
 }
 
 /// A sequence in a header; what is no number is a number that no message has.
-fn number(headers: &Headers<'_>, name: &str) -> Option<u64> {
+pub(super) fn number(headers: &Headers<'_>, name: &str) -> Option<u64> {
     let text = headers.get(name).filter(|text| !text.is_empty())?;
     Some(text.parse().unwrap_or(u64::MAX))
 }

@@ -46,6 +46,20 @@ pub(crate) struct Proposed {
     pub(crate) askers: Vec<Asker>,
 }
 
+/// How far sequences and times were given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    last: Seq,
+    last_time: Timestamp,
+}
+
+impl Mark {
+    /// The sequence given last.
+    pub(crate) const fn last(&self) -> Seq {
+        self.last
+    }
+}
+
 /// The publishes of one stream that wait for the disk, in order.
 #[derive(Debug)]
 pub(crate) struct Inflight {
@@ -148,6 +162,25 @@ impl Inflight {
         };
         proposed.askers.extend(asker);
         true
+    }
+
+    /// What was given last, to come back to.
+    pub(crate) const fn mark(&self) -> Mark {
+        Mark {
+            last: self.last,
+            last_time: self.last_time,
+        }
+    }
+
+    /// Takes back what was added since `mark`, as if it had never been; newest first.
+    pub(crate) fn withdraw(&mut self, mark: Mark) -> Vec<Seq> {
+        let newer = self.queue.iter().rev().map(|p| p.seq);
+        let newer: Vec<Seq> = newer.take_while(|seq| *seq > mark.last).collect();
+        for seq in &newer {
+            self.pop(*seq);
+        }
+        (self.last, self.last_time) = (mark.last, mark.last_time);
+        newer
     }
 
     /// Gives the sequences after `kept` back, when nothing waits any more.

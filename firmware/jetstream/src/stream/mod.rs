@@ -2,6 +2,8 @@
 
 pub(crate) mod admit;
 pub(crate) mod apply;
+mod batch_rules;
+pub(crate) mod batches;
 pub(crate) mod config;
 pub(crate) mod contents;
 pub(crate) mod decode;
@@ -25,6 +27,7 @@ use frond_subject::Transform;
 
 use crate::io::Tenant;
 use crate::replicator::{GroupId, Volatile};
+use batches::Batches;
 use config::{Retention, Storage, StreamConfig};
 use contents::Contents;
 use dedupe::Dedupe;
@@ -55,6 +58,8 @@ pub(crate) struct Stream {
     pub(crate) contents: Contents,
     /// Messages that were stored and cannot be read.
     pub(crate) lost: Vec<Seq>,
+    /// Atomic batches that wait for more.
+    pub(crate) batches: Batches,
     /// Renames what comes in.
     pub(crate) transform: Option<Transform>,
     /// Names what is published again.
@@ -81,6 +86,7 @@ impl Stream {
             health: Health::Sound,
             contents: Contents::starting_after(config.storage, last),
             lost: Vec::new(),
+            batches: Batches::default(),
             transform: transform(&config),
             republish: republish(&config),
             dedupe: Dedupe::new(window(&config)),
@@ -125,6 +131,9 @@ impl Stream {
         self.transform = transform(&config);
         self.republish = republish(&config);
         self.config = config;
+        if !self.config.allow_atomic {
+            self.batches.clear();
+        }
         self.dedupe.set_window(window(&self.config));
     }
 

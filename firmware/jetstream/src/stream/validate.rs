@@ -173,6 +173,11 @@ fn flags(config: &StreamConfig) -> Result<(), ApiError> {
             "async persist mode is only supported on file storage",
         ));
     }
+    if config.persist_mode == PersistMode::Async && config.allow_atomic {
+        return Err(invalid(
+            "async persist mode is not supported with atomic batch publish",
+        ));
+    }
     Ok(())
 }
 
@@ -180,7 +185,6 @@ fn flags(config: &StreamConfig) -> Result<(), ApiError> {
 fn not_built(config: &StreamConfig) -> Result<(), ApiError> {
     let asked = [
         (config.allow_msg_counter, "message counters"),
-        (config.allow_atomic, "atomic publish"),
         (config.allow_msg_schedules, "message schedules"),
         (config.allow_batched, "batch publish"),
         (
@@ -203,6 +207,9 @@ fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiE
     }
     if !config.sources.is_empty() {
         return Err(errors::MIRROR_WITH_SOURCES);
+    }
+    if config.allow_atomic {
+        return Err(errors::MIRROR_WITH_ATOMIC_PUBLISH);
     }
     if mirror.external.is_none() && !is_name(&mirror.name) {
         return Err(errors::MIRROR_INVALID_STREAM_NAME);
@@ -393,7 +400,7 @@ fn republish(config: &mut StreamConfig) -> Result<(), ApiError> {
 /// spec: nats-server v2.15.1 server/jetstream_versioning.go
 fn required_level(config: &mut StreamConfig) {
     strip_server_metadata(config);
-    let level = if config.persist_mode == PersistMode::Async {
+    let level = if config.persist_mode == PersistMode::Async || config.allow_atomic {
         "2"
     } else if config.allow_msg_ttl {
         "1"

@@ -1,0 +1,283 @@
+//! The way of one atomic batch: staged, judged as one, proposed as one, applied, acknowledged.
+
+use frond_clock::Timestamp;
+use frond_ledger::{DiskFault, Record, Seq, StreamId, Ticket};
+use frond_wire::{Headers, Message, MessageBuf, go_json};
+use serde::Serialize;
+
+use crate::errors::{self, ApiError};
+use crate::host::Ack;
+use crate::io::{Reach, Tenant};
+use crate::jetstream::{Alarm, JetStream};
+use crate::pending::Pending;
+use crate::publish::{failure, refusal};
+use crate::replicator::Committed;
+use crate::stream::admit::Admission;
+use crate::stream::batches::{Part, Reason, Refusal, StagedTotal};
+
+/// Messages that are kept together or not at all.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) stream: StreamId,
+    seqs: Vec<Seq>,
+    id: Box<str>,
+    /// Where the answer goes, when somebody wants one.
+    reply: Option<Box<str>>,
+}
+
+/// spec: nats-server v2.15.1 server/jetstream_events.go `JSStreamBatchAbandonedAdvisory`
+#[derive(Serialize)]
+struct Abandoned<'a> {
+    r#type: &'static str,
+    id: String,
+    #[serde(serialize_with = "crate::consumer::write_time")]
+    timestamp: Timestamp,
+    stream: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<&'a str>,
+    batch: &'a str,
+    reason: &'static str,
+}
+
+impl JetStream {
+    /// A part of a batch arrived.
+    pub(crate) fn take_in_part(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+        let header = message.message().header;
+        let batch = Headers::new(header).get("Nats-Batch-Id");
+        let batch = batch.unwrap_or_default();
+        let outcome = self.stage(id, message);
+        let outcome = match outcome {
+            Ok(Some(messages)) => {
+                let reply = message.reply().map(Into::into);
+                let committed = self.commit(id, &messages, batch, reply, reach);
+                committed.map_err(|error| Refusal(error, None))
+            }
+            Ok(None) => {
+                self.answer_part(id, message, Vec::new());
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(Refusal(error, reason)) = outcome {
+            if let Some(host) = self.hosts.get(&id) {
+                let nack = refusal(&host.stream.config.name, &error);
+                self.answer_part(id, message, nack);
+            }
+            if let Some(reason) = reason {
+                self.abandoned(id, batch, reason, reach);
+            }
+        }
+        self.watch_batches(id);
+    }
+
+    /// A batch is agreed and kept.
+    pub(crate) fn batch_kept(&mut self, committed: &Committed, batch: &Batch, reach: &dyn Reach) {
+        for seq in &batch.seqs {
+            self.applied(committed, batch.stream, *seq, reach);
+        }
+        let Some(host) = self.hosts.get(&batch.stream) else {
+            return;
+        };
+        let last = batch.seqs.last().and_then(|seq| host.stream.kept(*seq));
+        if let (Some(kept), Some(reply)) = (last, &batch.reply) {
+            let ack = Ack::Batch(&batch.id, batch.seqs.len());
+            let ack = host.pub_ack(&kept, ack);
+            self.send_json(host.stream.tenant, reply, ack);
+        }
+    }
+
+    /// The disk did not keep a batch.
+    pub(crate) fn batch_failed(&mut self, batch: &Batch, fault: &DiskFault) {
+        // The newest first: sequences are given back from the end.
+        for seq in batch.seqs.iter().rev() {
+            self.publish_failed(batch.stream, *seq, fault);
+        }
+        let (_, error) = failure(fault);
+        if let (Some(host), Some(reply)) = (self.hosts.get(&batch.stream), &batch.reply) {
+            let nack = refusal(&host.stream.config.name, &error);
+            self.send_json(host.stream.tenant, reply, nack);
+        }
+    }
+
+    /// Batches that waited too long are given up.
+    pub(crate) fn expire_batches(&mut self, id: StreamId, reach: &dyn Reach) {
+        let now = self.now.mono;
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        for batch in host.stream.batches.expire(now) {
+            self.abandoned(id, &batch, Reason::Timeout, reach);
+        }
+        self.watch_batches(id);
+    }
+
+    fn stage(
+        &mut self,
+        id: StreamId,
+        message: &MessageBuf,
+    ) -> Result<Option<Vec<MessageBuf>>, Refusal> {
+        let plain = |error| Refusal(error, None);
+        let totals = self.hosts.values().map(|host| host.stream.batches.total());
+        let total = totals.fold(StagedTotal::default(), |sum, one| StagedTotal {
+            batches: sum.batches + one.batches,
+            bytes: sum.bytes + one.bytes,
+        });
+        let host = self
+            .hosts
+            .get_mut(&id)
+            .ok_or(Refusal(errors::STREAM_NOT_FOUND, None))?;
+        let stream = &mut host.stream;
+        stream.is_open(message).map_err(plain)?;
+        stream.is_not_too_large(message).map_err(plain)?;
+        if !stream.config.allow_atomic {
+            return Err(plain(errors::ATOMIC_PUBLISH_DISABLED));
+        }
+        let headers = Headers::new(message.message().header);
+        let Some(part) = Part::of(&headers) else {
+            return Ok(None);
+        };
+        let part = part.map_err(plain)?;
+        let limits = &self.facts.batches;
+        let message = message.message();
+        stream
+            .batches
+            .stage(self.now.mono, part, &message, limits, total)
+    }
+
+    /// Judges a whole batch and proposes it.
+    fn commit(
+        &mut self,
+        id: StreamId,
+        messages: &[MessageBuf],
+        batch: &str,
+        reply: Option<Box<str>>,
+        reach: &dyn Reach,
+    ) -> Result<(), ApiError> {
+        let host = self.hosts.get(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let (group, volatile) = (host.stream.group(), host.stream.volatile());
+        let (is_memory, no_ack) = (host.stream.is_memory(), host.stream.config.no_ack);
+        let (seqs, records) = self.judge(id, messages)?;
+        let batch = Batch {
+            stream: id,
+            seqs,
+            id: batch.into(),
+            reply: reply.filter(|_| !no_ack),
+        };
+        if let Some(volatile) = volatile {
+            let committed = Committed::volatile(Ticket(0), volatile);
+            for record in records.into_iter().filter(|_| !is_memory) {
+                self.journal.soon(self.now.mono, record);
+            }
+            self.batch_kept(&committed, &batch, reach);
+            return Ok(());
+        }
+        let mark = batch.seqs.clone();
+        let pending = Pending::Batch(batch);
+        if self
+            .journal
+            .propose(self.now, group, records, pending)
+            .is_err()
+        {
+            let fault = DiskFault::Failed("not leader".to_owned());
+            for seq in mark.iter().rev() {
+                self.publish_failed(id, *seq, &fault);
+            }
+            return Err(failure(&fault).1);
+        }
+        Ok(())
+    }
+
+    /// Every message gets its sequence, or none does.
+    fn judge(
+        &mut self,
+        id: StreamId,
+        messages: &[MessageBuf],
+    ) -> Result<(Vec<Seq>, Vec<Record>), ApiError> {
+        let host = self.hosts.get(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let before = host.stream.mark();
+        let (mut seqs, mut records) = (Vec::new(), Vec::new());
+        for message in messages {
+            match self.judge_part(id, message, before.last()) {
+                Ok((seq, new)) => {
+                    seqs.push(seq);
+                    records.extend(new);
+                }
+                Err(error) => {
+                    if let Some(host) = self.hosts.get_mut(&id) {
+                        host.stream.withdraw(before);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok((seqs, records))
+    }
+
+    fn judge_part(
+        &mut self,
+        id: StreamId,
+        message: &MessageBuf,
+        before: Seq,
+    ) -> Result<(Seq, Vec<Record>), ApiError> {
+        let renamed = self.renamed(id, message.subject());
+        let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
+        let room = self.room(id, subject).ok_or(errors::STREAM_NOT_FOUND)?;
+        let now = self.now.wall;
+        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        host.stream.belongs(now, message, subject, before)?;
+        match host.stream.admit(now, message, subject, room) {
+            Admission::Taken(seq, records) => Ok((seq, records)),
+            Admission::Refused(error) => Err(error),
+            Admission::Duplicate(_) | Admission::Waits => {
+                Err(errors::ATOMIC_PUBLISH_CONTAINS_DUPLICATE_MESSAGE)
+            }
+        }
+    }
+
+    fn answer_part(&mut self, id: StreamId, message: &MessageBuf, payload: Vec<u8>) {
+        let host = self.hosts.get(&id).map(|host| &host.stream);
+        let Some(stream) = host.filter(|stream| !stream.config.no_ack) else {
+            return;
+        };
+        if let Some(reply) = message.reply() {
+            self.send_json(stream.tenant, reply, payload);
+        }
+    }
+
+    fn abandoned(&mut self, id: StreamId, batch: &str, reason: Reason, reach: &dyn Reach) {
+        let Some(host) = self.hosts.get(&id) else {
+            return;
+        };
+        let (tenant, name): (Tenant, &str) = (host.stream.tenant, &host.stream.config.name);
+        let subject = format!("$JS.EVENT.ADVISORY.STREAM.BATCH_ABANDONED.{name}");
+        if !reach.has_interest(tenant, &subject) {
+            return;
+        }
+        let payload = go_json::to_vec(&Abandoned {
+            r#type: "io.nats.jetstream.advisory.v1.stream_batch_abandoned",
+            id: self.rng.nuid(),
+            timestamp: self.now.wall,
+            stream: name,
+            domain: self.facts.domain.as_deref(),
+            batch,
+            reason: reason.name(),
+        });
+        let advisory = Message {
+            subject: &subject,
+            reply: None,
+            header: b"",
+            payload: &payload,
+        };
+        self.publish(tenant, MessageBuf::copy_of(&advisory));
+    }
+
+    fn watch_batches(&mut self, id: StreamId) {
+        let host = self.hosts.get(&id);
+        match host.and_then(|host| host.stream.batches.deadline()) {
+            Some(at) => self.timers.set(Alarm::Batches(id), at),
+            None => {
+                self.timers.cancel(&Alarm::Batches(id));
+            }
+        }
+    }
+}
