@@ -8,13 +8,14 @@ use tokio::net::TcpStream;
 
 use crate::connection;
 use crate::core::Core;
+use crate::options::plain;
 
 /// Opens a connection to another server and runs it, or tells why not.
 pub(crate) async fn dial(core: Rc<Core>, link: LinkId, host: String, port: u16, timeout: Duration) {
     let result =
         match tokio::time::timeout(timeout, TcpStream::connect((host.as_str(), port))).await {
             Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(error)) => Err(format!("dial {host}:{port}: {error}")),
+            Ok(Err(error)) => Err(format!("dial {host}:{port}: {}", plain(&error))),
             Err(_) => Err(format!("dial {host}:{port}: no answer within {timeout:?}")),
         };
     match result {
