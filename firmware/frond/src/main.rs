@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use frond_broker::Link;
-use frond_leaf::{Remote, Solicit};
 use frond_node::LinkMakers;
 use frond_runtime::Product;
 
@@ -16,10 +14,7 @@ fn main() -> ExitCode {
 
 fn links() -> LinkMakers {
     LinkMakers {
-        solicit: |given, all, credentials| {
-            let remote = Remote::configured(given, all, credentials)?;
-            Ok(Box::new(Solicit::new(remote)) as Box<dyn Link>)
-        },
+        solicit: frond_leaf::solicit,
         accept: None,
     }
 }

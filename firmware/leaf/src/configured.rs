@@ -2,9 +2,23 @@
 
 use core::time::Duration;
 
+use frond_broker::Link;
 use frond_config as config;
 
-use crate::{Listener, Remote, RemoteCredentials, RemoteUrl, Secret};
+use crate::{Listener, Remote, RemoteCredentials, RemoteUrl, Secret, Solicit};
+
+/// The soliciting end of a configured remote.
+///
+/// # Errors
+/// As [`Remote::configured`].
+pub fn solicit(
+    given: &config::Remote,
+    all: &config::LeafNodes,
+    credentials: Option<&str>,
+) -> Result<Box<dyn Link>, String> {
+    let remote = Remote::configured(given, all, credentials)?;
+    Ok(Box::new(Solicit::new(remote)))
+}
 
 impl Remote {
     /// The remote that the configuration describes; `credentials` is the text of the file it names.

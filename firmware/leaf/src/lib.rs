@@ -22,6 +22,7 @@ mod trouble;
 mod urls;
 
 pub use accept::Accept;
+pub use configured::solicit;
 pub use listener::Listener;
 pub use remote::{Remote, RemoteCredentials, RemoteUrl, Secret};
 pub use solicit::Solicit;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use frond_broker::Link;
-use frond_leaf::{Accept, Listener, Remote, Solicit};
+use frond_leaf::{Accept, Listener};
 use frond_node::LinkMakers;
 use frond_runtime::Product;
 
@@ -16,10 +16,7 @@ fn main() -> ExitCode {
 
 fn links() -> LinkMakers {
     LinkMakers {
-        solicit: |given, all, credentials| {
-            let remote = Remote::configured(given, all, credentials)?;
-            Ok(Box::new(Solicit::new(remote)) as Box<dyn Link>)
-        },
+        solicit: frond_leaf::solicit,
         accept: Some(|at| {
             let listener = Listener::configured(at.options, at.port);
             Box::new(Accept::new(listener, at.client_id)) as Box<dyn Link>
