@@ -8,6 +8,8 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 /// Keys and values of a stream's metadata together, in bytes.
 pub const METADATA_BYTES_MAX: usize = 128 * 1024;
+/// Subjects of a stream, filters of a consumer.
+pub const SUBJECTS_MAX: usize = 10_000;
 /// A message's header block, in bytes.
 pub const HEADER_BYTES_MAX: usize = 65_535;
 /// One stored message with all its parts, in bytes.

@@ -1,7 +1,7 @@
 //! `STREAM.CREATE`, `INFO`, `LIST`, `NAMES`, `DELETE`.
 
 use frond_ledger::{Record, StreamId};
-use frond_subject::{matches, overlaps};
+use frond_subject::{Tree, matches};
 use serde::Serialize;
 
 use super::answer;
@@ -327,8 +327,11 @@ impl JetStream {
         let mut others = hosts
             .filter(|host| host.stream.config.name != name)
             .flat_map(|host| &host.stream.config.subjects);
-        let collides = |theirs: &String| config.subjects.iter().any(|own| overlaps(own, theirs));
-        if others.any(collides) {
+        let mut own = Tree::new();
+        for subject in &config.subjects {
+            own.insert(subject, ());
+        }
+        if others.any(|theirs| own.has_overlap(theirs)) {
             return Err(errors::STREAM_SUBJECT_OVERLAP);
         }
         Ok(())

@@ -2,13 +2,13 @@
 //!
 //! spec: nats-server v2.15.1 server/stream.go `checkStreamCfg`
 
-use frond_subject::{Transform, is_literal, is_subset, is_valid_filter, overlaps};
+use frond_subject::{Transform, Tree, is_literal, is_subset, is_valid_filter, overlaps};
 
 use super::config::{Discard, PersistMode, Storage, StreamConfig, StreamSource};
 use crate::errors::{self, ApiError};
 use crate::limits::{
     DESCRIPTION_BYTES_MAX, DUPLICATE_WINDOW_NS, METADATA_BYTES_MAX, NAME_BYTES_MAX, REPLICAS_MAX,
-    WINDOW_NS_MIN,
+    SUBJECTS_MAX, WINDOW_NS_MIN,
 };
 
 /// Fills in the defaults and checks every rule that needs no other stream.
@@ -317,6 +317,13 @@ fn subjects(config: &mut StreamConfig) -> Result<(), ApiError> {
     if config.subjects.is_empty() && !takes_elsewhere {
         config.subjects.push(config.name.clone());
     }
+    if config.subjects.len() > SUBJECTS_MAX {
+        return Err(invalid(format!(
+            "too many subjects, maximum allowed is {SUBJECTS_MAX}"
+        )));
+    }
+    // A request may name thousands: one look for each, not one for each pair.
+    let mut earlier = Tree::new();
     for (index, subject) in config.subjects.iter().enumerate() {
         if !is_valid_filter(subject) {
             return Err(invalid("invalid subject"));
@@ -324,11 +331,17 @@ fn subjects(config: &mut StreamConfig) -> Result<(), ApiError> {
         if !config.no_ack {
             reserved(subject)?;
         }
-        let rest = config.subjects.iter().skip(index + 1);
-        if let Some(other) = rest.into_iter().find(|other| overlaps(subject, other)) {
+        let mut first = None;
+        earlier.for_each_overlap(subject, &mut |other: &usize| {
+            first = Some(first.map_or(*other, |first: usize| first.min(*other)));
+        });
+        if let Some(other) = first.and_then(|first| config.subjects.get(first)) {
             return Err(invalid(format!(
-                "subject {subject:?} overlaps with {other:?}"
+                "subject {other:?} overlaps with {subject:?}"
             )));
+        }
+        if !earlier.insert(subject, index) {
+            return Err(invalid("invalid subject"));
         }
     }
     Ok(())

@@ -1,9 +1,10 @@
-use frond_subject::{is_literal, is_subset, is_valid_filter};
+use frond_subject::{Tree, is_literal, is_subset, is_valid_filter};
 
 use super::{AckPolicy, ConsumerConfig, DeliverPolicy, PriorityPolicy, Retention};
 use super::{ServerLimits, StreamFacts};
 use crate::consumer::limits;
 use crate::errors::*;
+use crate::limits::SUBJECTS_MAX;
 
 type Verdict = Result<(), ApiError>;
 
@@ -172,15 +173,20 @@ impl ConsumerConfig {
         let any_empty = self.filter_subjects.iter().any(String::is_empty);
         refuse_if(any_empty, CONSUMER_EMPTY_FILTER)?;
         let filters = self.filters();
-        for (index, filter) in filters.iter().enumerate() {
+        if filters.len() > SUBJECTS_MAX {
+            return invalid("too many filter subjects");
+        }
+        let mut earlier = Tree::new();
+        for filter in &filters {
             if !is_valid_filter(filter) {
                 return invalid("invalid subject");
             }
-            let inside_another = filters
-                .iter()
-                .enumerate()
-                .any(|(other, outer)| other != index && is_subset(filter, outer));
+            let mut inside_another = false;
+            earlier.for_each_overlap(filter, &mut |other: &&str| {
+                inside_another |= is_subset(filter, other) || is_subset(other, filter);
+            });
             refuse_if(inside_another, CONSUMER_OVERLAPPING_SUBJECT_FILTERS)?;
+            earlier.insert(filter, &**filter);
         }
         Ok(())
     }
