@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::{
-    ACCEPT_PAUSE, HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, HTTP_WAIT,
+    ACCEPT_PAUSE_MAX, HTTP_CONNECTIONS_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX, HTTP_WAIT,
 };
 
 /// A document and how to send it.
@@ -36,7 +36,7 @@ pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
                     drop(place);
                 });
             }
-            Err(_) => pause(ACCEPT_PAUSE).await,
+            Err(_) => pause(ACCEPT_PAUSE_MAX).await,
         }
     }
 }

@@ -33,8 +33,11 @@ pub(crate) const HTTP_HEADERS_MAX: usize = 64;
 pub(crate) const HTTP_WAIT: Duration = Duration::from_secs(10);
 /// HTTP connections at once.
 pub(crate) const HTTP_CONNECTIONS_MAX: usize = 32;
-/// Pause after the system refused to accept a connection (no file descriptors left).
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// First pause after the system refused to accept a connection (no file descriptors left); it
+/// doubles.
+pub(crate) const ACCEPT_PAUSE_MIN: Duration = Duration::from_millis(25);
+/// Longest pause.
+pub(crate) const ACCEPT_PAUSE_MAX: Duration = Duration::from_millis(500);
 /// How long a producer waits when a receiver can hardly follow.
 ///
 /// spec: nats-server v2.15.1 server/client.go `stallClientMinDuration`

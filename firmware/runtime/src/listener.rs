@@ -10,7 +10,7 @@ use crate::clock::pause;
 use crate::connection;
 use crate::core::Core;
 use crate::dial::peer_of;
-use crate::limits::ACCEPT_PAUSE;
+use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN};
 use crate::options::plain;
 
 /// Connections the kernel may hold before they are accepted.
@@ -45,16 +45,32 @@ fn listen(at: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts until the task is aborted.
+///
+/// Without file descriptors left every attempt fails at once: it pauses longer and longer, and
+/// says so once until it can accept again.
 pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener) {
+    let mut wait = None;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => welcome(&core, stream, kind),
+            Ok((stream, _)) => {
+                if wait.take().is_some() {
+                    tracing::info!("connections are accepted again");
+                }
+                welcome(&core, stream, kind);
+            }
             Err(error) if is_about_the_peer(&error) => {}
             Err(error) => {
-                tracing::error!(
-                    "cannot accept connections: {error}; raise the limit of open files"
-                );
-                pause(ACCEPT_PAUSE).await;
+                let next = match wait {
+                    None => {
+                        tracing::error!(
+                            "cannot accept connections: {error}; raise the limit of open files"
+                        );
+                        ACCEPT_PAUSE_MIN
+                    }
+                    Some(last) => ACCEPT_PAUSE_MAX.min(last * 2),
+                };
+                wait = Some(next);
+                pause(next).await;
             }
         }
     }
