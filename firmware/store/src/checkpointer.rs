@@ -84,8 +84,11 @@ impl<D: Disk> Checkpointer<D> {
                 Ok(()) => freed += self.release(&delta),
                 Err(fault) => {
                     Counters::add(&self.shared.counters.checkpoints_failed, 1);
-                    tracing::warn!(?fault, "checkpoint failed; the journal keeps what it has");
-                    self.shared.update(|tail| tail.fault = Some(fault.clone()));
+                    let before = self.shared.update(|tail| tail.fault.replace(fault.clone()));
+                    // It is tried again every few seconds: a full disk isn't filled with this.
+                    if before.as_ref() != Some(&fault) {
+                        tracing::warn!(?fault, "checkpoint failed; the journal keeps what it has");
+                    }
                     return Err(fault);
                 }
             }
@@ -152,13 +155,16 @@ impl<D: Disk> Checkpointer<D> {
 
     fn release(&self, delta: &Delta) -> u64 {
         Counters::add(&self.shared.counters.checkpoints, 1);
-        self.shared.update(|tail| {
+        let (freed, fault) = self.shared.update(|tail| {
             let freed = delta.end_lsn - tail.folded;
             tail.folded = delta.end_lsn;
             tail.frozen = None;
-            tail.fault = None;
-            freed
-        })
+            (freed, tail.fault.take())
+        });
+        if fault.is_some() {
+            tracing::info!("checkpoints work again");
+        }
+        freed
     }
 }
 
