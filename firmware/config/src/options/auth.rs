@@ -7,6 +7,7 @@ use crate::report::{Report, set};
 use crate::secret::Secret;
 use crate::unsupported::Block;
 use crate::value::{Kind, Map, Value};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The `authorization` block.
@@ -110,22 +111,20 @@ impl ConnectionType {
 
 /// The users that were read so far, to find duplicates across blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct Names(BTreeSet<String>);
 
 impl Names {
     /// Reports users that were seen before.
     pub(crate) fn add(&mut self, users: &[(User, Position)], report: &mut Report) {
         for (user, at) in users {
             let name = user.identity.name();
-            if self.0.iter().any(|seen| seen == name) {
+            if !self.0.insert(name.to_owned()) {
                 let kind = match user.identity {
                     Identity::Password { .. } => "user",
                     Identity::Nkey(_) => "nkey",
                 };
                 let text = format!("Duplicate {kind} {name:?} detected");
                 report.error(at, text, "user names are unique across all accounts");
-            } else {
-                self.0.push(name.to_owned());
             }
         }
     }

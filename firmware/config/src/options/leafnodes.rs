@@ -7,6 +7,7 @@ use crate::report::{Port, Report, set};
 use crate::secret::Secret;
 use crate::unsupported::Block;
 use crate::value::{Entry, Kind, Map, Value};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The `leafnodes` block.
@@ -201,12 +202,13 @@ impl LeafAuthorization {
 fn read_users(value: &Value, report: &mut Report) -> Option<Vec<LeafUser>> {
     let values = report.array(value, "Expected users field to be an array")?;
     let mut users: Vec<LeafUser> = Vec::new();
+    let mut seen = BTreeSet::new();
     for value in values {
         let Some(map) = report.map(value, "Expected user entry to be a map/struct") else {
             continue;
         };
         let user = read_user(map, report);
-        if users.iter().any(|other| other.user == user.user) {
+        if !seen.insert(user.user.clone()) {
             let text = format!(
                 "duplicate user {:?} detected in leafnode authorization",
                 user.user
