@@ -3,7 +3,7 @@ mod link;
 
 use std::collections::BTreeMap;
 
-use frond_broker::{Level, Upcalls};
+use frond_broker::{Level, LinkPeer, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{Op, ServerInfo, encode};
 
@@ -158,6 +158,10 @@ impl Solicit {
             replies: None,
             pulse: Pulse::new(now.mono, interval, outstanding),
         };
+        if dials_us(&terms, up) {
+            let text = loop_text(&self.remote.account);
+            return self.offend(now, Trouble::Mistake, Some(&text), up);
+        }
         let Some(session) = Session::bind(terms, up) else {
             let text = "the local account has no room for another connection";
             return self.wait(now, Trouble::Refused, text, up);
@@ -342,6 +346,19 @@ impl Solicit {
             .current()
             .map_or_else(|| "nowhere".to_owned(), ToString::to_string)
     }
+}
+
+/// Whether the hub's cluster has a leafnode connection to the same account here: two servers that
+/// dial each other. Neither's loop subject could show it, as nothing returns to its own cluster.
+/// spec: nats-server v2.15.1 `registerWithAccount` in server/client.go
+fn dials_us(terms: &Terms, up: &dyn Upcalls) -> bool {
+    let hub = &terms.peer;
+    let is_the_same = |other: &LinkPeer| !other.is_hub && other.cluster == hub.cluster;
+    !hub.cluster.is_empty()
+        && up
+            .peers()
+            .iter()
+            .any(|(_, account, other)| *account == terms.account && is_the_same(other))
 }
 
 /// What both ends of a loop say.

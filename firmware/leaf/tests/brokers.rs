@@ -238,6 +238,27 @@ fn a_ring_is_noticed_and_opened() {
 }
 
 #[test]
+fn two_servers_that_dial_each_other_keep_one_line() {
+    let mut net = Net::new(&["a", "b"]);
+    net.attach(0, 1);
+    net.pass(SECOND);
+    net.attach(1, 0);
+    net.pass(SECOND * 5);
+    let logs = &net.servers[1].logs;
+    assert!(
+        logs.iter().any(|line| line.contains("Loop detected")),
+        "{logs:#?}"
+    );
+    assert_eq!(
+        (net.states(0), net.states(1)),
+        (vec!["up"], vec!["up", "waiting"])
+    );
+    let listener = net.client(1, "SUB t 1\r\n");
+    net.client(0, "PUB t 1\r\nx\r\n");
+    assert_eq!(net.messages(1, listener).len(), 1);
+}
+
+#[test]
 fn a_server_that_returns_replaces_itself_and_takes_nobodys_interest_along() {
     // Without cluster names nothing but the order of things keeps the counts right.
     let mut net = Net::new(&["", "", ""]);
