@@ -105,7 +105,7 @@ impl Blocks {
 }
 
 /// redb panics on some damaged pages; where the build unwinds, that is an error like another.
-fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
+pub(crate) fn guarded<R>(work: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
     // Nothing of ours is left half-changed: after an error the file is opened anew.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(redb::Error::Corrupted(

@@ -64,6 +64,7 @@ mod ranges;
 mod reader;
 mod record_code;
 mod replay;
+mod salvage;
 mod shared;
 mod stream_row;
 mod tables;

@@ -23,3 +23,9 @@ pub const ENCODE_BUFFER_KEPT_BYTES: usize = 64 * 1024;
 
 /// Sequences reported as lost by one hole in the journal.
 pub const LOST_PER_HOLE_MAX: u64 = 1 << 20;
+
+/// Bytes that one step copies out of a damaged block store.
+pub const SALVAGE_BYTES: usize = 1024 * 1024;
+
+/// Attempts to read on, for each table of a damaged block store.
+pub const SALVAGE_PROBES_MAX: u32 = 64;

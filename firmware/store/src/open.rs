@@ -8,7 +8,7 @@ use crate::blocks::Blocks;
 use crate::checkpointer::Checkpointer;
 use crate::counters::Counters;
 use crate::delta::Delta;
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile as _};
 use crate::error::{StoreError, fault_of_blocks};
 use crate::journal::{Found, Journal};
 use crate::limits::LOST_PER_HOLE_MAX;
@@ -19,6 +19,7 @@ use crate::ranges::Ranges;
 use crate::reader::Reader;
 use crate::record_code::decode_records;
 use crate::replay::{Replay, Step, replay};
+use crate::salvage::salvage;
 use crate::shared::{Shared, Tail};
 use crate::tables::Mark;
 use crate::writer::Writer;
@@ -141,23 +142,18 @@ impl<D: Disk> Opener<'_, D> {
         self.suspect = names.iter().any(|name| name == UNPROVEN_NAME);
         // It is there to outlive the process, not the power: no sync.
         self.io("marking the start", self.disk.open(UNPROVEN_NAME))?;
-        self.fresh_blocks = !names.iter().any(|name| name == BLOCKS_NAME);
+        self.fresh_blocks = !names.iter().any(|name| name == BLOCKS_NAME)
+            || self.io("opening the block store", self.is_empty(BLOCKS_NAME))?;
         if self.fresh_blocks {
             self.make_blocks(counters)?;
         }
         match self.try_blocks(counters) {
             Ok(opened) => Ok(opened),
             Err(error) if !self.fresh_blocks && is_damage(&error) => {
-                let aside = format!("{BLOCKS_NAME}.damaged-{:016x}", self.options.nonce);
-                let moved = self.disk.rename(BLOCKS_NAME, &aside);
-                self.io("moving the damaged block store aside", moved)?;
-                self.note(format!(
-                    "the block store cannot be read ({error}); it was moved to {aside} and only \
-                     the journal's tail is left"
-                ));
-                self.make_blocks(counters)?;
+                self.salvage_blocks(&error, counters)?;
                 let (blocks, mut loaded) = self.blocks(counters)?;
-                loaded.mark = None;
+                // Without its mark everything that the journal has is read again.
+                loaded.mark = loaded.mark.filter(|mark| *mark != Mark::default());
                 Ok((blocks, loaded))
             }
             Err(error) => Err(self.blocks_error(&error)),
@@ -179,15 +175,51 @@ impl<D: Disk> Opener<'_, D> {
         Ok((blocks, loaded))
     }
 
+    /// Puts a new block store with all that the damaged one still gives into its place.
+    fn salvage_blocks(
+        &mut self,
+        why: &redb::Error,
+        counters: &Arc<Counters>,
+    ) -> Result<(), StoreError> {
+        let blocks = self.new_blocks(counters)?;
+        let damaged = self.io("reading the block store", self.disk.open(BLOCKS_NAME))?;
+        let salvaged = salvage(Arc::new(damaged), &blocks);
+        drop(blocks);
+        let aside = format!("{BLOCKS_NAME}.damaged-{:016x}", self.options.nonce);
+        let moved = self.disk.rename(BLOCKS_NAME, &aside);
+        self.io("moving the damaged block store aside", moved)?;
+        self.name_new_blocks()?;
+        let left = match salvaged {
+            Ok(found) if found.rows == 0 => "only the journal's tail is left".to_owned(),
+            Ok(found) => format!(
+                "{} rows were copied out of it; of {} tables not all could be read",
+                found.rows, found.damaged_tables
+            ),
+            Err(error) => format!("copying what is left of it failed: {error}"),
+        };
+        self.note(format!(
+            "the block store cannot be read ({why}); it was moved to {aside}; {left}"
+        ));
+        Ok(())
+    }
+
     /// Complete under its name or not there at all.
     fn make_blocks(&self, counters: &Arc<Counters>) -> Result<(), StoreError> {
+        drop(self.new_blocks(counters)?);
+        self.name_new_blocks()
+    }
+
+    fn new_blocks(&self, counters: &Arc<Counters>) -> Result<Blocks, StoreError> {
         let file = self.io("making the block store", self.disk.open(BLOCKS_NEW_NAME))?;
-        let blocks = Blocks::open(
+        Blocks::open(
             Arc::new(file),
             self.options.cache_bytes,
             Arc::clone(counters),
-        );
-        drop(blocks.map_err(|error| self.blocks_error(&error))?);
+        )
+        .map_err(|error| self.blocks_error(&error))
+    }
+
+    fn name_new_blocks(&self) -> Result<(), StoreError> {
         let named = self.disk.rename(BLOCKS_NEW_NAME, BLOCKS_NAME);
         self.io("naming the block store", named)?;
         self.io("syncing the directory", self.disk.sync_dir())
@@ -255,6 +287,10 @@ impl<D: Disk> Opener<'_, D> {
             lost.notice(record, loaded, delta);
             delta.apply(record);
         }
+    }
+
+    fn is_empty(&self, name: &str) -> std::io::Result<bool> {
+        self.disk.open(name)?.is_empty()
     }
 
     fn note(&mut self, text: String) {

@@ -36,7 +36,7 @@ pub(crate) const REMOVED: Definition = TableDefinition::new("removed");
 pub(crate) const MARK: Definition = TableDefinition::new("mark");
 pub(crate) const MARK_COPY: Definition = TableDefinition::new("mark-copy");
 
-const ALL: [Definition; 14] = [
+pub(crate) const ALL: [Definition; 14] = [
     HEADS,
     BODIES,
     DEAD,
