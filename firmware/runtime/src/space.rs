@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use frond_config::Config;
 use frond_node::StorageLimits;
@@ -23,12 +23,32 @@ pub(crate) fn limits(config: &Config, dir: &Path) -> StorageLimits {
     }
 }
 
-/// Memory of the machine; 256 MiB when it does not say.
+/// Memory this process may have: the machine's, or what its control group leaves of it; 256 MiB
+/// when nothing says.
 pub(crate) fn memory_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kib.map_or(256 << 20, |kib| kib * 1024)
+    let machine = kib.map_or(256 << 20, |kib| kib * 1024);
+    let group = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = group_limits(&group).into_iter().filter_map(|path| {
+        let text = std::fs::read_to_string(path).ok()?;
+        text.trim().parse::<u64>().ok()
+    });
+    limits.fold(machine, u64::min)
+}
+
+/// Files that limit the memory of the group which `/proc/self/cgroup` names, its parents' included.
+fn group_limits(cgroup: &str) -> Vec<PathBuf> {
+    let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/"));
+    let root = Path::new("/sys/fs/cgroup");
+    own.map_or_else(Vec::new, |own| {
+        let own = root.join(own);
+        own.ancestors()
+            .take_while(|group| group.starts_with(root))
+            .map(|group| group.join("memory.max"))
+            .collect()
+    })
 }
 
 /// Free bytes where `dir` is or will be; 1 TiB, nats-server's guess, when the system does not say.
@@ -84,6 +104,24 @@ pub(crate) fn friendly(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_limited_by_its_parents_too() {
+        let paths = group_limits("0::/system.slice/frond.service\n");
+        let shown: Vec<_> = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "/sys/fs/cgroup/system.slice/frond.service/memory.max",
+                "/sys/fs/cgroup/system.slice/memory.max",
+                "/sys/fs/cgroup/memory.max",
+            ]
+        );
+        assert!(group_limits("4:memory:/x\n").is_empty());
+    }
 
     #[test]
     fn sizes_read_as_nats_server_prints_them() {
