@@ -1,9 +1,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
-use crate::backend::{Backend, Written};
+use crate::backend::{Backend, Unwritten, Written};
 use crate::counters::Counters;
 use crate::disk::DiskFile;
 use crate::tables;
@@ -17,6 +18,8 @@ pub(crate) struct Blocks {
     cache_bytes: usize,
     /// `None` after a failed reopen, until the next checkpoint tries again.
     database: RwLock<Option<Database>>,
+    /// The last reopen failed, and what is open takes nothing that lasts.
+    read_only: AtomicBool,
 }
 
 impl Blocks {
@@ -32,6 +35,7 @@ impl Blocks {
             counters,
             cache_bytes,
             database: RwLock::new(None),
+            read_only: AtomicBool::new(false),
         };
         blocks.reopen()?;
         Ok(blocks)
@@ -63,15 +67,37 @@ impl Blocks {
             Arc::clone(&self.written),
             Arc::clone(&self.counters),
         );
-        let database = guarded(|| {
+        let opened = guarded(|| {
             let database = redb::Builder::new()
                 .set_cache_size(self.cache_bytes)
                 .create_with_backend(backend)?;
             tables::create(&database)?;
             Ok(database)
-        })?;
-        *slot = Some(database);
-        Ok(())
+        });
+        self.read_only.store(opened.is_err(), Ordering::Relaxed);
+        match opened {
+            Ok(database) => {
+                *slot = Some(database);
+                Ok(())
+            }
+            Err(error) => {
+                if matches!(error, redb::Error::Io(_)) {
+                    *slot = self.open_unwritten().ok();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// A medium that cannot be written can still be read.
+    fn open_unwritten(&self) -> Result<Database, redb::Error> {
+        let backend = Unwritten::new(Arc::clone(&self.file))?;
+        guarded(|| {
+            let database = redb::Builder::new()
+                .set_cache_size(self.cache_bytes)
+                .create_with_backend(backend)?;
+            Ok(database)
+        })
     }
 
     /// Runs `work` on the open database.
@@ -92,10 +118,9 @@ impl Blocks {
         self.with(|database| work(&database.begin_read()?))
     }
 
-    /// Whether a failed reopen left it closed.
+    /// Whether a failed reopen left it without a way to write.
     pub(crate) fn is_closed(&self) -> bool {
-        let slot = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        slot.is_none()
+        self.read_only.load(Ordering::Relaxed)
     }
 
     /// Reads back everything that was written since the last time.

@@ -112,3 +112,24 @@ fn a_read_only_medium_is_said_to_be_one() {
     assert!(matches!(error, StoreError::ReadOnly { .. }));
     assert!(error.to_string().contains("memory is read-only"), "{error}");
 }
+
+#[test]
+fn a_medium_that_turns_read_only_is_read_on_and_written_again_when_it_can_be() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    write(&mut store, vec![put(2, "x")]).unwrap();
+    disk.faults.read_only.store(true, Relaxed);
+    for _ in 0..2 {
+        let failed = store.checkpointer.checkpoint();
+        assert_eq!(failed, Err(DiskFault::ReadOnly));
+        assert_eq!(fetch(&store, &[1, 2]).missing, []);
+    }
+    disk.faults.read_only.store(false, Relaxed);
+    store.checkpointer.checkpoint().unwrap();
+    drop(store);
+    let (store, recovered) = open(&disk, 2);
+    assert_eq!(seqs(&recovered), [1, 2]);
+    assert_eq!(fetch(&store, &[1, 2]).missing, []);
+}

@@ -98,6 +98,9 @@ impl Disk for MemoryDisk {
 
 impl MemoryFile {
     fn room(&self, end: u64) -> io::Result<()> {
+        if self.faults.read_only.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        }
         if end > self.faults.file_bytes_max.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::StorageFull.into());
         }
