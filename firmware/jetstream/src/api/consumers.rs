@@ -129,10 +129,21 @@ impl JetStream {
         Ok(Some(answer::success("consumer_names_response", &page)))
     }
 
-    pub(super) fn consumer_list(&self, call: &Call, stream: &str) -> Outcome {
+    pub(super) fn consumer_list(
+        &mut self,
+        call: &Call,
+        stream: &str,
+        reach: &dyn Reach,
+    ) -> Outcome {
         let of = "JSApiConsumersRequest";
         let asked = PageRequest::parse(call.body(), of, self.facts.strict)?;
-        let host = self.known_stream(call.tenant, stream)?;
+        let id = self.known_stream(call.tenant, stream)?.id();
+        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        for attached in host.consumers.values_mut() {
+            attached.machine.drop_gone(&listens);
+        }
+        let host = &*host;
         let (total, offset, machines) = asked.cut(listed(host).collect(), LIST_PAGE_MAX);
         let consumers = machines
             .into_iter()
@@ -147,11 +158,22 @@ impl JetStream {
         Ok(Some(answer::success("consumer_list_response", &page)))
     }
 
-    pub(super) fn consumer_info(&self, call: &Call, stream: &str, consumer: &str) -> Outcome {
+    pub(super) fn consumer_info(
+        &mut self,
+        call: &Call,
+        stream: &str,
+        consumer: &str,
+        reach: &dyn Reach,
+    ) -> Outcome {
         if !is_empty(call.body()) {
             return Err(errors::NOT_EMPTY_REQUEST);
         }
-        let (stream, _) = self.find_consumer(call.tenant, stream, consumer)?;
+        let (stream, number) = self.find_consumer(call.tenant, stream, consumer)?;
+        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        let host = self.hosts.get_mut(&stream);
+        if let Some(attached) = host.and_then(|host| host.consumers.get_mut(&number)) {
+            attached.machine.drop_gone(&listens);
+        }
         let answer = self.consumer_answer("consumer_info_response", stream, consumer)?;
         Ok(Some(answer))
     }

@@ -159,8 +159,10 @@ impl JetStream {
             Endpoint::MessageDelete(name) => self.message_delete(call, name, reach),
             Endpoint::ConsumerCreate(ref target) => self.consumer_create(call, target, reach),
             Endpoint::ConsumerNames(name) => self.consumer_names(call, name),
-            Endpoint::ConsumerList(name) => self.consumer_list(call, name),
-            Endpoint::ConsumerInfo(name, consumer) => self.consumer_info(call, name, consumer),
+            Endpoint::ConsumerList(name) => self.consumer_list(call, name, reach),
+            Endpoint::ConsumerInfo(name, consumer) => {
+                self.consumer_info(call, name, consumer, reach)
+            }
             Endpoint::ConsumerDelete(name, consumer) => {
                 self.consumer_delete(call, name, consumer, reach)
             }

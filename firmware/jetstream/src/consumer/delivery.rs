@@ -75,7 +75,7 @@ impl Consumer {
         match &mut self.mode {
             _ if paused => false,
             Mode::Push(push) => push.may_send(),
-            Mode::Pull(waiting) => waiting.has_taker(scene.mono(), scene.listens, &mut self.out),
+            Mode::Pull(waiting) => waiting.has_request(scene.mono(), &mut self.out),
         }
     }
 

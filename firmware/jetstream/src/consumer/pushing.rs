@@ -73,6 +73,14 @@ impl Push {
 }
 
 impl Consumer {
+    /// Forgets the pull requests that nobody listens for any more: call it before
+    /// [`Consumer::info`] counts them.
+    pub(crate) fn drop_gone(&mut self, listens: &Listens<'_>) {
+        if let Mode::Pull(waiting) = &mut self.mode {
+            waiting.drop_gone(listens);
+        }
+    }
+
     /// The first look for a receiver: call it before [`Consumer::info`] shows a consumer that is
     /// new or has another one.
     pub(crate) fn look_for_receiver(&mut self, now: Now, listens: &Listens<'_>) {
@@ -86,7 +94,8 @@ impl Consumer {
     /// Somebody came or left.
     pub(super) fn interest_changed(&mut self, scene: &Scene<'_>, filter: &str) {
         match &mut self.mode {
-            Mode::Pull(waiting) => waiting.interest_changed(filter, scene.listens),
+            // Who is gone is looked at when there is a message to give.
+            Mode::Pull(_) => {}
             Mode::Push(push) => {
                 if frond_subject::matches(filter, &push.subject) {
                     push.look(scene.mono(), scene.listens);

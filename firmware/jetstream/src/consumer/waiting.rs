@@ -131,6 +131,19 @@ impl Waiting {
         self.round += 1;
     }
 
+    /// Whether anything is asked for. Who still listens is only looked at when there is a message
+    /// to give: a client that reconnects comes back to its inbox.
+    pub(crate) fn has_request(&mut self, now: Instant, out: &mut Outbox) -> bool {
+        while let Some(head) = self.queue.front() {
+            if !head.is_over(now) {
+                return true;
+            }
+            out.publish(head.timeout());
+            self.queue.pop_front();
+        }
+        false
+    }
+
     /// Drops requests at the head that nobody listens for any more, until one is live.
     pub(crate) fn has_taker(
         &mut self,
@@ -138,10 +151,10 @@ impl Waiting {
         reach: &Listens<'_>,
         out: &mut Outbox,
     ) -> bool {
-        while let Some(head) = self.queue.front_mut() {
-            if head.is_over(now) {
-                out.publish(head.timeout());
-            } else if head.live_in == self.round || reach(&head.reply) {
+        while self.has_request(now, out)
+            && let Some(head) = self.queue.front_mut()
+        {
+            if head.live_in == self.round || reach(&head.reply) {
                 head.live_in = self.round;
                 return true;
             }
@@ -226,11 +239,9 @@ impl Waiting {
         });
     }
 
-    /// Somebody stopped listening: drops the requests of those who are gone.
-    pub(crate) fn interest_changed(&mut self, filter: &str, reach: &Listens<'_>) {
-        self.queue.retain(|request| {
-            !frond_subject::matches(filter, &request.reply) || reach(&request.reply)
-        });
+    /// Drops the requests of those who are gone.
+    pub(crate) fn drop_gone(&mut self, reach: &Listens<'_>) {
+        self.queue.retain(|request| reach(&request.reply));
     }
 
     /// Ends every request with one status; `counted`: with what it still wanted.

@@ -152,15 +152,29 @@ fn a_full_consumer_keeps_its_requests() {
 }
 
 #[test]
-fn requests_of_those_who_left_are_dropped() {
+fn requests_of_those_who_left_are_passed_over() {
     let mut world = World::new(explicit(), &[]);
     world.pull("r1", r#"{"batch":1}"#);
     world.pull("r2", r#"{"batch":1}"#);
     world.deaf.insert("r1".into());
     world.input(|_| ConsumerInput::Interest("r1"));
-    assert_eq!(world.consumer.info(world.now).num_waiting, 1);
     world.publish("a.1", "x");
     assert_eq!(world.take()[0].to, "r2");
+    assert_eq!(world.consumer.info(world.now).num_waiting, 0);
+}
+
+#[test]
+fn requests_outlive_a_reconnect_but_are_not_counted_without_their_client() {
+    let mut world = World::new(explicit(), &[]);
+    world.pull("r1", r#"{"batch":2}"#);
+    world.deaf.insert("r1".into());
+    world.input(|_| ConsumerInput::Interest("r1"));
+    world.deaf.clear();
+    world.input(|_| ConsumerInput::Interest("r1"));
+    world.publish("a.1", "x");
+    assert_eq!(world.came(), ["x"]);
+    world.consumer.drop_gone(&|_| false);
+    assert_eq!(world.consumer.info(world.now).num_waiting, 0);
 }
 
 #[test]
