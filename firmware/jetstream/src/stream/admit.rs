@@ -151,20 +151,8 @@ impl Stream {
                 }]
             }
             Rollup::Subject => {
-                let mut gone = Vec::new();
-                let mut at = self
-                    .contents
-                    .subjects()
-                    .find(subject)
-                    .map_or(0, |s| s.first);
-                while let Some(slot) = self.contents.slot(at) {
-                    gone.push(at);
-                    at = slot.after;
-                }
-                let earlier = self
-                    .inflight
-                    .iter()
-                    .filter(|p| p.subject == subject.as_bytes());
+                let mut gone = self.contents.under(subject);
+                let earlier = self.inflight.iter().filter(|p| p.is_under(subject));
                 gone.extend(earlier.map(|p| p.seq));
                 gone.into_iter()
                     .map(|seq| Record::Drop {

@@ -109,8 +109,9 @@ impl Stream {
         match rollup {
             Rollup::None => {}
             Rollup::Subject => {
-                while let Some(first) = self.oldest_of(subject).filter(|first| *first < seq) {
-                    self.remove(first, removed);
+                let earlier = self.contents.under(subject);
+                for earlier in earlier.into_iter().filter(|earlier| *earlier < seq) {
+                    self.remove(earlier, removed);
                 }
             }
             Rollup::All => {

@@ -214,6 +214,20 @@ impl Contents {
             .count() as u64
     }
 
+    /// The messages of every subject that `filter` names, ascending within each.
+    pub(crate) fn under(&self, filter: &str) -> Vec<Seq> {
+        let filters = [Box::from(filter)];
+        let mut found = Vec::new();
+        for subject in self.subjects.matching(&filters) {
+            let mut at = subject.first;
+            while let Some(slot) = self.slot(at) {
+                found.push(at);
+                at = slot.after;
+            }
+        }
+        found
+    }
+
     /// The last message at or before `upto` of each subject named by `filters`, ascending.
     pub(crate) fn last_by_subject(&self, upto: Seq, filters: &[Box<str>]) -> Vec<Seq> {
         let mut found: Vec<Seq> = self

@@ -3,6 +3,7 @@ use std::collections::{HashMap, VecDeque};
 use bytes::Bytes;
 use frond_clock::Timestamp;
 use frond_ledger::{Body, Seq};
+use frond_subject::matches;
 
 /// Who wants to hear what became of a publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,8 @@ pub(crate) enum Proposal {
 pub(crate) enum Rollup {
     /// Nothing.
     None,
-    /// The earlier messages of its subject.
+    /// The earlier messages of its subject, and of those that it names as a wildcard.
+    // spec: nats-server v2.15.1 server/stream.go: a rollup is a purge with the subject as filter
     Subject,
     /// Every earlier message.
     All,
@@ -57,6 +59,13 @@ impl Mark {
     /// The sequence given last.
     pub(crate) const fn last(&self) -> Seq {
         self.last
+    }
+}
+
+impl Proposed {
+    /// Whether its subject is one of those that `filter` names.
+    pub(super) fn is_under(&self, filter: &str) -> bool {
+        core::str::from_utf8(&self.subject).is_ok_and(|subject| matches(filter, subject))
     }
 }
 

@@ -23,13 +23,6 @@ impl Stream {
     pub(crate) fn oldest(&self) -> Option<Seq> {
         self.contents.oldest().map(|(seq, _)| seq)
     }
-
-    /// The first message of a subject.
-    pub(crate) fn oldest_of(&self, subject: &str) -> Option<Seq> {
-        let subject = self.contents.subjects().find(subject)?;
-        (subject.count > 0).then_some(subject.first)
-    }
-
     /// Keeps every limit again after a message under `subject` came in.
     pub(crate) fn enforce(&mut self, subject: &str, removed: &mut Removed) {
         if let Some(max) = limit(self.config.max_msgs_per_subject) {

@@ -176,3 +176,45 @@ fn headers_are_judged_as_nats_server_does() {
         assert!(answer.ends_with(r#""stream":"S","seq":0}"#), "{answer}");
     }
 }
+
+#[test]
+fn a_rollup_takes_every_message_its_subject_names() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.>"],"allow_rollup_hdrs":true"#);
+    world.ask("s.a.1", "x");
+    world.ask("s.b", "x");
+    world.is_prompt = false;
+    world.send("s.a.2", &[], b"on its way");
+    world.send("s.a.*", &[("Nats-Rollup", "sub")], b"y");
+    world.drain();
+    world.disk_answers(2);
+    world.is_prompt = true;
+    for _ in 0..2 {
+        let info = world.ask("$JS.API.STREAM.INFO.S", r#"{"subjects_filter":">"}"#);
+        assert!(info.contains(r#""s.a.*":1,"s.b":1"#), "{info}");
+        assert!(info.contains(r#""messages":2"#), "{info}");
+        world.restart();
+    }
+}
+
+#[test]
+fn what_is_not_there_to_delete_is_named_by_where_it_would_be() {
+    for (storage, below, above) in [
+        ("file", "no message found", "stream store EOF"),
+        ("memory", "sequence 1 not found", "sequence 9 not found"),
+    ] {
+        let mut world = World::new();
+        world.create("S", &format!(r#""storage":"{storage}""#));
+        for _ in 0..4 {
+            world.ask("S", "x");
+        }
+        let mut delete = |seq: u64| {
+            let body = format!(r#"{{"seq":{seq}}}"#);
+            world.ask("$JS.API.STREAM.MSG.DELETE.S", &body)
+        };
+        assert!(delete(1).contains("success") && delete(3).contains("success"));
+        assert!(delete(3).contains("sequence 3 not found"));
+        assert!(delete(1).contains(below));
+        assert!(delete(9).contains(above));
+    }
+}
