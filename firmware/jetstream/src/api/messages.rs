@@ -112,15 +112,17 @@ impl JetStream {
         if host.stream.config.deny_delete {
             return refused("message delete not permitted");
         }
-        if host.stream.contents.slot(seq).is_none() {
-            let contents = &host.stream.contents;
-            if (contents.first()..=contents.last()).contains(&seq) {
-                return Err(errors::SEQUENCE_NOT_FOUND.with("seq", seq));
-            }
-            return refused("no message found");
+        let is_memory = host.stream.is_memory();
+        let contents = &host.stream.contents;
+        if contents.slot(seq).is_none() {
+            // spec: nats-server v2.15.1 server/memstore.go, server/filestore.go (removeMsg)
+            return match (is_memory, seq) {
+                (false, seq) if seq > contents.last() => refused("stream store EOF"),
+                (false, seq) if seq < contents.first() => refused("no message found"),
+                (true | false, _) => Err(errors::SEQUENCE_NOT_FOUND.with("seq", seq)),
+            };
         }
         let (id, group) = (host.id(), host.stream.group());
-        let is_memory = host.stream.is_memory();
         let change = self.change(call, id, What::DeleteMessage(seq), name, "");
         if is_memory {
             self.changed(change, reach);
