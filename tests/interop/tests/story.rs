@@ -10,6 +10,11 @@ async fn frond_under_nats_server() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frond_under_frond_hub() {
+    tell(Kind::Leaf, Kind::Hub).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nats_server_under_frond_hub() {
     tell_core(Kind::Real, Kind::Hub).await;
 }

@@ -1,0 +1,80 @@
+//! What the release binary may take: counted, so that it fails, and never timed.
+
+#![allow(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and read files"
+)]
+
+use bench::{ask, counted, create_stream, lone_publishes, monitored};
+use interop::{Kind, Server, Setup, release_binary};
+
+const BINARY_BYTES_MAX: u64 = 8_000_000;
+const IDLE_RSS_BYTES_MAX: u64 = 8 * 1024 * 1024;
+const LONE_WRITTEN_BYTES_MAX: f64 = 4_500.0;
+const LONE_SYNCS_MAX: f64 = 1.05;
+const LONE_MESSAGES: u32 = 200;
+
+fn release_server() -> Server {
+    Server::start(
+        Kind::Leaf,
+        &Setup::jetstream().binary(release_binary("frond")),
+    )
+}
+
+#[test]
+fn the_binary_is_small() {
+    let size = std::fs::metadata(release_binary("frond"))
+        .expect("the binary is there")
+        .len();
+    assert!(
+        size <= BINARY_BYTES_MAX,
+        "{size} bytes, {BINARY_BYTES_MAX} are the most"
+    );
+}
+
+#[test]
+fn idle_memory_is_small() {
+    let server = release_server();
+    let info = ask(&server, "$JS.API.INFO", "");
+    assert!(
+        info.contains("account_info_response"),
+        "JetStream is on: {info}"
+    );
+    let rss = server.usage().rss_bytes;
+    assert!(
+        rss <= IDLE_RSS_BYTES_MAX,
+        "{rss} bytes resident, {IDLE_RSS_BYTES_MAX} are the most"
+    );
+}
+
+/// One sync makes one lone message safe; a checkpoint now and then is all that comes on top.
+#[test]
+fn a_lone_durable_message_takes_one_sync() {
+    let (setup, http) = monitored();
+    let server = Server::start(Kind::Leaf, &setup.binary(release_binary("frond")));
+    create_stream(&server);
+    let (bytes, syncs) = lone_publishes(&server, LONE_MESSAGES, || counted(&http))
+        .counted
+        .expect("frond counts its syncs");
+    assert!(
+        syncs <= LONE_SYNCS_MAX,
+        "{syncs} syncs, {LONE_SYNCS_MAX} are the most"
+    );
+    assert!(
+        bytes <= LONE_WRITTEN_BYTES_MAX,
+        "{bytes:.0} bytes to the journal, {LONE_WRITTEN_BYTES_MAX} are the most"
+    );
+}
+
+/// Pages the process had written, per message that came alone. A folder on a memory disk shows none.
+#[test]
+fn a_lone_durable_message_writes_about_a_page() {
+    let server = release_server();
+    create_stream(&server);
+    let written = lone_publishes(&server, LONE_MESSAGES, || None).process_bytes;
+    assert!(
+        written <= LONE_WRITTEN_BYTES_MAX,
+        "{written:.0} bytes, {LONE_WRITTEN_BYTES_MAX} are the most"
+    );
+}
