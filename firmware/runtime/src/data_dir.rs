@@ -46,15 +46,12 @@ fn warn_of_strangers(dir: &Path) {
 /// spec: nats-server v2.15.1 server/jetstream.go (`enableJetStream`)
 fn unusable(dir: &Path, error: &io::Error) -> String {
     let dir = dir.display();
-    match error.kind() {
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            format!("Can't start JetStream: storage directory is not a directory: {dir}")
-        }
-        _ => {
-            let why = plain(error);
-            format!("Can't start JetStream: could not create storage directory - {dir}: {why}")
-        }
+    let is_file = [io::ErrorKind::NotADirectory, io::ErrorKind::AlreadyExists];
+    if is_file.contains(&error.kind()) {
+        return format!("Can't start JetStream: storage directory is not a directory: {dir}");
     }
+    let why = plain(error);
+    format!("Can't start JetStream: could not create storage directory - {dir}: {why}")
 }
 
 #[cfg(test)]
