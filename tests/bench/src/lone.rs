@@ -1,4 +1,6 @@
 //! What one durable message costs the disk when it comes alone.
+//!
+//! `/proc/<pid>/io` is no measure of it: with large folios a page counts as all of its folio.
 
 use interop::Server;
 
@@ -10,8 +12,6 @@ use crate::stream_load::Publisher;
 pub struct Lone {
     /// Bytes and flushes at the device, everything else on the machine included; none when not shown.
     pub device: Option<(f64, f64)>,
-    /// Bytes the process caused to be written, page by page (`/proc/<pid>/io`).
-    pub process_bytes: f64,
     /// Bytes and syncs as the server counts them itself; none when it doesn't.
     pub counted: Option<(f64, f64)>,
 }
@@ -31,15 +31,14 @@ pub fn lone_publishes(
     let mut publisher = Publisher::new(server, 0);
     // The first message makes files and tables; it is not what the others cost.
     publisher.one();
-    let before = (at_device(), server.usage().written_bytes, counted());
+    let before = (at_device(), counted());
     for _ in 0..messages {
         publisher.one();
     }
-    let after = (at_device(), server.usage().written_bytes, counted());
+    let after = (at_device(), counted());
     Lone {
         device: per_message(before.0, after.0, messages),
-        process_bytes: each(before.1, after.1, messages),
-        counted: per_message(before.2, after.2, messages),
+        counted: per_message(before.1, after.1, messages),
     }
 }
 

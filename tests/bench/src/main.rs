@@ -110,10 +110,9 @@ fn lone_row(contender: &Contender, lone: Lone) {
         None => "not shown".to_owned(),
     };
     println!(
-        "  {:<26} device: {}; process: {:.0} B; counted by itself: {}",
+        "  {:<26} device: {}; counted by itself: {}",
         contender.name,
         shown(lone.device, "flushes"),
-        lone.process_bytes,
         shown(lone.counted, "syncs")
     );
 }

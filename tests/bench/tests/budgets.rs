@@ -66,15 +66,3 @@ fn a_lone_durable_message_takes_one_sync() {
         "{bytes:.0} bytes to the journal, {LONE_WRITTEN_BYTES_MAX} are the most"
     );
 }
-
-/// Pages the process had written, per message that came alone. A folder on a memory disk shows none.
-#[test]
-fn a_lone_durable_message_writes_about_a_page() {
-    let server = release_server();
-    create_stream(&server);
-    let written = lone_publishes(&server, LONE_MESSAGES, || None).process_bytes;
-    assert!(
-        written <= LONE_WRITTEN_BYTES_MAX,
-        "{written:.0} bytes, {LONE_WRITTEN_BYTES_MAX} are the most"
-    );
-}

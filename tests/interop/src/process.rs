@@ -12,8 +12,6 @@ pub struct Usage {
     pub cpu_s: f64,
     /// Resident memory, in bytes.
     pub rss_bytes: u64,
-    /// Bytes the process caused to be sent to the block layer.
-    pub written_bytes: u64,
 }
 
 impl Usage {
@@ -34,11 +32,9 @@ impl Usage {
         };
         let ticks = field(11).expect("utime") + field(12).expect("stime");
         let rss_kib = keyed(&read(pid, "status"), "VmRSS:").unwrap_or(0);
-        let written_bytes = keyed(&read(pid, "io"), "write_bytes:").unwrap_or(0);
         Self {
             cpu_s: ticks / TICKS_PER_S,
             rss_bytes: rss_kib * 1024,
-            written_bytes,
         }
     }
 }
