@@ -6,6 +6,7 @@ use frond_ledger::{ConsumerId, Record, RecoveredConsumer, StreamId};
 use frond_wire::go_json;
 use serde::Serialize;
 
+use crate::actions::Action;
 use crate::consumer::{Consumer, ConsumerConfig, ConsumerInput, Ending};
 use crate::host::Attached;
 use crate::io::{Level, Reach, SubId, Tenant};
@@ -107,6 +108,8 @@ impl JetStream {
             self.unsubscribe(tenant, sub);
         }
         self.timers.cancel(&Alarm::Consumer(stream, consumer));
+        let name = attached.machine.name();
+        self.tell_of(stream, Some(name), Action::Deleted, reach);
         self.drop_unneeded(stream, reach);
     }
 

@@ -4,6 +4,7 @@
 //! values; this crate knows no sessions, no sockets and no files.
 
 mod account;
+mod actions;
 mod api;
 mod attach;
 mod attached;

@@ -50,6 +50,8 @@ pub(crate) enum What {
     DeleteMessage(Seq),
     /// The consumer exists or is configured anew; the answer was written when it was.
     KeepConsumer(Vec<u8>),
+    /// As before, for one that is new.
+    NewConsumer(Vec<u8>, Box<str>),
     /// The consumer is gone.
     DeleteConsumer(ConsumerId, Box<Attached>),
 }

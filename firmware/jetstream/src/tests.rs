@@ -1,6 +1,7 @@
 //! The streams driven through their three verbs, with a disk made of paper.
 
 mod acks;
+mod actions;
 mod answers;
 mod batches;
 mod consuming;

@@ -4,6 +4,7 @@ use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
 
 use super::info::Shown;
 use super::{Outcome, answer, updates};
+use crate::actions::Action;
 use crate::consumer::{Ending, StreamFacts};
 use crate::errors::{self, ApiError};
 use crate::host::{Attached, Host, Presence};
@@ -24,13 +25,20 @@ impl JetStream {
             lock,
         } = change;
         let (kind, outcome): (&str, Outcome) = match what {
-            What::CreateStream => ("stream_create_response", self.stream_came(stream)),
+            What::CreateStream => {
+                let outcome = self.stream_came(stream);
+                self.tell_of(stream, None, Action::Created, reach);
+                ("stream_create_response", outcome)
+            }
             What::UpdateStream(config) => {
                 let outcome = self.stream_updated(stream, *config, reach);
+                self.tell_of(stream, None, Action::Updated, reach);
                 ("stream_update_response", outcome)
             }
             What::DeleteStream(host) => {
+                let name = host.stream.config.name.clone();
                 self.stream_went(*host);
+                self.tell_action(call.tenant, &name, None, Action::Deleted, reach);
                 (
                     "stream_delete_response",
                     Ok(Some(answer::done("stream_delete_response"))),
@@ -47,6 +55,10 @@ impl JetStream {
                 ("stream_msg_delete_response", Ok(Some(done)))
             }
             What::KeepConsumer(answer) => ("consumer_create_response", Ok(Some(answer))),
+            What::NewConsumer(answer, name) => {
+                self.tell_of(stream, Some(&name), Action::Created, reach);
+                ("consumer_create_response", Ok(Some(answer)))
+            }
             What::DeleteConsumer(consumer, attached) => {
                 self.consumer_went(stream, consumer, *attached, reach);
                 let done = answer::done("consumer_delete_response");
@@ -80,7 +92,7 @@ impl JetStream {
             }
             What::Purge(..) => "stream_purge_response",
             What::DeleteMessage(_) => "stream_msg_delete_response",
-            What::KeepConsumer(_) => "consumer_create_response",
+            What::KeepConsumer(_) | What::NewConsumer(..) => "consumer_create_response",
             What::DeleteConsumer(consumer, attached) => {
                 if let Some(host) = self.hosts.get_mut(&stream) {
                     host.by_name
@@ -92,6 +104,19 @@ impl JetStream {
         };
         self.conclude(&call, kind, Err(error));
         self.release(&lock, reach);
+    }
+
+    pub(crate) fn tell_of(
+        &mut self,
+        stream: StreamId,
+        consumer: Option<&str>,
+        action: Action,
+        reach: &dyn Reach,
+    ) {
+        if let Some(host) = self.hosts.get(&stream) {
+            let (tenant, name) = (host.stream.tenant, host.stream.config.name.clone());
+            self.tell_action(tenant, &name, consumer, action, reach);
+        }
     }
 
     fn stream_came(&mut self, stream: StreamId) -> Outcome {

@@ -8,6 +8,7 @@ use super::json::{flexible_object, request};
 use super::pages::PageRequest;
 use super::streams::is_empty;
 use super::{Call, Outcome, answer, identity};
+use crate::actions::Action;
 use crate::attach;
 use crate::consumer::{
     Consumer, ConsumerConfig, ConsumerInfo, ConsumerInput, CreateRequest, ServerLimits,
@@ -297,6 +298,8 @@ impl JetStream {
         let answer = answer::success("consumer_create_response", &info);
         self.attach(id, consumer, machine);
         let outcome = if is_volatile {
+            let action = Action::Created;
+            self.tell_action(call.tenant, &name, Some(&own_name), action, reach);
             Ok(Some(answer))
         } else {
             let meta = Some(meta);
@@ -305,7 +308,8 @@ impl JetStream {
                 consumer,
                 meta,
             }];
-            let change = self.change(call, id, What::KeepConsumer(answer), &name, &own_name);
+            let what = What::NewConsumer(answer, own_name.as_str().into());
+            let change = self.change(call, id, what, &name, &own_name);
             self.propose_change(group, records, change)
         };
         self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
