@@ -53,6 +53,8 @@ pub struct Broker {
     pub(crate) next_token: u64,
     pub(crate) totals: Totals,
     pub(crate) closed: ClosedRing,
+    /// Whether what peers say is logged.
+    pub(crate) traces: bool,
     /// Whether clients are asked to go elsewhere.
     pub(crate) lame_duck: bool,
 }
@@ -107,6 +109,7 @@ impl Broker {
             next_token: 0,
             totals: Totals::default(),
             closed,
+            traces: false,
             lame_duck: false,
         };
         broker.grow_accounts();
@@ -122,6 +125,7 @@ impl Broker {
         let slot = self.add_connection(conn, peer, kind);
         self.totals.connections += 1;
         self.clients += 1;
+        self.log_connection(slot, Level::Debug, "Client connection created");
         self.send_info(slot, InfoMoment::Greeting);
         if self.clients > self.limits.connections_max {
             self.refuse(
@@ -260,10 +264,12 @@ impl Broker {
                 (Ok(Step::Need(need)), _) => return Next::Read(need),
                 (Ok(Step::Op { op, consumed: len }), None) => {
                     *consumed += len;
+                    self.trace_in(slot, &op);
                     self.client_op(slot, &op);
                 }
                 (Ok(Step::Op { op, consumed: len }), Some(link)) => {
                     *consumed += len;
+                    self.trace_in(slot, &op);
                     self.link_op(link, &op);
                 }
                 (Err(error), None) => self.client_garbage(slot, &error),

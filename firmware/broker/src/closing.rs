@@ -11,6 +11,10 @@ impl Broker {
     /// From here on nothing is read, and the connection's interest is gone.
     pub(crate) fn begin_close(&mut self, slot: u32, cause: &str, ending: Ending) {
         let seen = self.client_view(slot);
+        if seen.is_some() {
+            let text = format!("Client connection closed: {cause}");
+            self.log_connection(slot, Level::Debug, &text);
+        }
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
         };

@@ -21,6 +21,7 @@ mod setup;
 mod slab;
 mod subscribe;
 mod taken;
+mod trace;
 mod upcalls;
 mod view;
 

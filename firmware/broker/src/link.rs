@@ -110,6 +110,8 @@ pub trait Upcalls {
 /// How bad a log line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
+    /// What peers say, word for word.
+    Trace,
     /// Worth knowing while looking for a fault.
     Debug,
     /// Normal life.

@@ -212,6 +212,12 @@ impl Node {
         Ok(())
     }
 
+    /// As the configuration's `trace` wants.
+    fn set_trace(&mut self) {
+        let log = &self.config.log;
+        self.broker.set_trace(log.trace || log.trace_verbose);
+    }
+
     fn accept_leaf(&mut self, now: Now, conn: frond_broker::Conn, peer: PeerAddr) {
         let Some(accept) = self.seed.links.accept else {
             return;
@@ -246,6 +252,7 @@ impl Node {
         };
         let facts = facts(&self.config, &self.broker.facts().id.clone());
         let info = info(&self.config, &facts, self.ports.client);
+        self.set_trace();
         self.broker.reload(
             now,
             directory,

@@ -238,6 +238,7 @@ impl Core {
 
 fn log(level: frond_broker::Level, text: &str) {
     match level {
+        frond_broker::Level::Trace => tracing::trace!("{text}"),
         frond_broker::Level::Debug => tracing::debug!("{text}"),
         frond_broker::Level::Info => tracing::info!("{text}"),
         frond_broker::Level::Warn => tracing::warn!("{text}"),
