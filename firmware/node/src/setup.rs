@@ -21,7 +21,7 @@ pub(crate) fn plan(config: &Config) -> account::Plan {
                 .map(|user| user_plan(user, Some(&one.name))),
         );
     }
-    if config.jetstream.enabled && !accounts.iter().any(|a| a.jetstream) {
+    if config.jetstream.enabled && only_global(config) {
         accounts.push(account::AccountPlan {
             name: account::DEFAULT_ACCOUNT.to_owned(),
             limits: account::AccountLimits::default(),
@@ -170,7 +170,7 @@ pub(crate) fn jetstream_accounts(config: &Config) -> Vec<(String, AccountLimits)
         .iter()
         .filter_map(|one| Some((one.name.clone(), stream_limits(one.jetstream.as_ref()?))))
         .collect();
-    if named.is_empty() {
+    if named.is_empty() && only_global(config) {
         vec![(
             account::DEFAULT_ACCOUNT.to_owned(),
             AccountLimits::default(),
@@ -178,6 +178,15 @@ pub(crate) fn jetstream_accounts(config: &Config) -> Vec<(String, AccountLimits)
     } else {
         named
     }
+}
+
+/// Whether no account but `$G` and the system's is configured; only then `$G` has JetStream unasked.
+///
+/// spec: nats-server v2.15.1 server/accounts.go `globalAccountOnly`
+fn only_global(config: &Config) -> bool {
+    let system = config.system_account.as_deref();
+    let mut names = config.accounts.iter().map(|one| one.name.as_str());
+    names.all(|name| Some(name) == system || name == account::DEFAULT_SYSTEM_ACCOUNT)
 }
 
 fn stream_limits(given: &config::AccountJetStream) -> AccountLimits {
