@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -153,18 +154,12 @@ fn abort_on_panic() {
     }));
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "what was asked for on the command line"
-)]
+/// What was asked for on the command line. A reader that has seen enough is no fault.
 fn print(text: &str) {
-    println!("{}", text.trim_end());
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the last words of a program without a log"
-)]
+/// The last words of a program without a log.
 fn eprint(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -81,9 +81,11 @@ fn pid_of(target: &str) -> Result<i32, String> {
     } else {
         target.to_owned()
     };
-    text.trim()
-        .parse()
-        .map_err(|_| format!("invalid pid: {}", text.trim()))
+    // 0 and below are groups of processes, and -1 is all of them.
+    match text.trim().parse() {
+        Ok(pid) if pid > 0 => Ok(pid),
+        Ok(_) | Err(_) => Err(format!("invalid pid: {}", text.trim())),
+    }
 }
 
 /// The one other process with this program's name.
