@@ -7,7 +7,7 @@ use crate::args;
 #[derive(Clone, Debug, Default, Parser)]
 #[command(rename_all = "snake_case", disable_version_flag = true, disable_help_flag = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
-    /// Bind to this host address [default: 127.0.0.1 without a configuration file, else 0.0.0.0]
+    /// Bind to this host address [default: 127.0.0.1 without any flag, else 0.0.0.0]
     #[arg(short = 'a', long, value_name = "HOST", help_heading = "Server")]
     pub(crate) addr: Option<String>,
     /// Port for clients, -1 picks a free one [default: 4222]
@@ -68,7 +68,7 @@ pub(crate) struct Cli {
         help_heading = "Logging"
     )]
     pub(crate) logtime: Option<bool>,
-    /// Log times in UTC
+    /// Log times in UTC: they always are
     #[arg(
         long,
         value_name = "BOOL",
@@ -85,7 +85,7 @@ pub(crate) struct Cli {
         help_heading = "Logging"
     )]
     pub(crate) debug: Option<bool>,
-    /// Trace the protocol (-DV for both)
+    /// Trace the protocol: taken, nothing is traced yet (-DV for both)
     #[arg(
         short = 'V',
         long,
