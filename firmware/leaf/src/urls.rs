@@ -1,3 +1,5 @@
+use core::net::IpAddr;
+
 use frond_clock::Rng;
 
 use crate::limits::{DISCOVERED_URL_BYTES_MAX, DISCOVERED_URLS_MAX};
@@ -92,7 +94,8 @@ fn same_place(a: &RemoteUrl, b: &RemoteUrl) -> bool {
     a.host.eq_ignore_ascii_case(&b.host) && a.port == b.port
 }
 
-/// `host:port`, with brackets around an IPv6 address.
+/// `host:port`, with brackets around an IPv6 address. A hub that listens on every address and knows
+/// none of its own says `0.0.0.0`, which from here is this machine.
 fn parse(text: &str) -> Option<RemoteUrl> {
     if text.len() > DISCOVERED_URL_BYTES_MAX {
         return None;
@@ -100,7 +103,8 @@ fn parse(text: &str) -> Option<RemoteUrl> {
     let (host, port) = text.rsplit_once(':')?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let port = port.parse().ok().filter(|port| *port > 0)?;
-    (!host.is_empty()).then(|| RemoteUrl::new(host, port))
+    let anywhere = host.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified());
+    (!host.is_empty() && !anywhere).then(|| RemoteUrl::new(host, port))
 }
 
 #[cfg(test)]
@@ -142,6 +146,8 @@ mod tests {
             "[::1]:7".into(),
             "nonsense".into(),
             "x:0".into(),
+            "0.0.0.0:7".into(),
+            "[::]:7".into(),
         ]);
         urls.stay();
         assert_eq!(dialed(&mut urls, 4), ["a:1", "b:2", "[::1]:7", "a:1"]);
