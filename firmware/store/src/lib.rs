@@ -21,8 +21,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! **Files** of a data directory: `lock`, `journal`, `blocks.redb`, and whatever was moved aside
-//! as damaged (`*.damaged-…`), which nothing here ever deletes.
+//! **Files** of a data directory: `lock`, `journal`, `blocks.redb` (`blocks.redb.new` while it is
+//! made), `unproven` from a start to its first checkpoint, and whatever was moved aside as damaged
+//! (`*.damaged-…`), which nothing here ever deletes.
 //!
 //! **Journal**: one file, written full of zeros once, then over and over as a ring, never grown.
 //! One commit is one frame on pages of its own, one write (two where the ring ends) and one

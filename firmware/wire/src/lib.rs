@@ -1,4 +1,4 @@
-//! Bytes to NATS operations and back, for client, leaf, route and gateway, deciding nothing.
+//! Bytes to NATS operations and back, for client and leaf, deciding nothing.
 //!
 //! Operations are slices of the connection's own buffer: nothing is copied here.
 //! This crate knows no sessions, no accounts and no sockets.
