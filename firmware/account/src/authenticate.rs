@@ -51,6 +51,12 @@ impl Identity {
         self.user.as_ref().map_or("", |user| user.login.name())
     }
 
+    /// Whether its user may connect this way.
+    fn may_be(&self, kind: PeerKind) -> bool {
+        let only = self.user.as_ref().and_then(|user| user.only.as_ref());
+        only.is_none_or(|only| only.contains(&kind))
+    }
+
     fn of(user: &Arc<User>) -> Self {
         Self {
             account: user.account,
@@ -70,6 +76,19 @@ impl Directory {
     /// Who the holder of these credentials is. `nonce` is what its `INFO` carried.
     #[must_use]
     pub fn authenticate(&self, given: &Credentials, nonce: &str, kind: PeerKind) -> Verdict {
+        let verdict = self.judge(given, nonce, kind);
+        let who = match &verdict {
+            Verdict::Accept(who) | Verdict::Bcrypt { then: who, .. } => who,
+            Verdict::Refuse => return verdict,
+        };
+        if who.may_be(kind) {
+            verdict
+        } else {
+            Verdict::Refuse
+        }
+    }
+
+    fn judge(&self, given: &Credentials, nonce: &str, kind: PeerKind) -> Verdict {
         let logins = self.logins_of(kind);
         if logins.is_empty() {
             return Verdict::Accept(Identity::nobody(match kind {
@@ -103,7 +122,8 @@ impl Directory {
         if !self.auth_required() {
             return Some(Identity::nobody(self.default_account()));
         }
-        self.no_auth_user.as_ref().map(Identity::of)
+        let nobody = self.no_auth_user.as_ref().map(Identity::of)?;
+        nobody.may_be(PeerKind::Client).then_some(nobody)
     }
 }
 

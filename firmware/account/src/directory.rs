@@ -42,6 +42,8 @@ pub struct User {
     pub account: AccountId,
     /// What it may do; `None` is everything.
     pub permissions: Option<Arc<Permissions>>,
+    /// How it may connect; `None` is any way.
+    pub only: Option<Vec<PeerKind>>,
 }
 
 /// What a change of the configuration did to a user.
@@ -244,6 +246,7 @@ impl Directory {
                 login: plan.login.clone(),
                 account: self.account_or_default(plan.account.as_deref()),
                 permissions: plan.permissions.clone().map(Arc::new),
+                only: plan.only.clone(),
             });
             let former = match &plan.login {
                 Login::Password { user: name, .. } => {

@@ -1,4 +1,4 @@
-use crate::{Permissions, Secret};
+use crate::{PeerKind, Permissions, Secret};
 
 /// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,8 @@ pub struct UserPlan {
     pub account: Option<String>,
     /// What it may do; `None` is everything.
     pub permissions: Option<Permissions>,
+    /// How it may connect (`allowed_connection_types`); `None` is any way.
+    pub only: Option<Vec<PeerKind>>,
 }
 
 /// How a user proves itself.

@@ -48,6 +48,7 @@ fn global_users(authorization: &config::Authorization) -> Vec<account::UserPlan>
         (None, None) => None,
     };
     let single = single.map(|login| account::UserPlan {
+        only: None,
         login,
         account: None,
         permissions: authorization.default_permissions.as_ref().map(permissions),
@@ -69,14 +70,27 @@ fn user_plan(user: &config::User, account: Option<&str>) -> account::UserPlan {
         config::Identity::Nkey(key) => account::Login::Nkey(key.clone()),
     };
     account::UserPlan {
+        only: peer_kinds(&user.connection_types),
         login,
         account: account.map(str::to_owned),
         permissions: user.permissions.as_ref().map(permissions),
     }
 }
 
+/// Ways that are not built yet let nobody in.
+fn peer_kinds(types: &[config::ConnectionType]) -> Option<Vec<account::PeerKind>> {
+    let named = |one, kind| types.contains(&one).then_some(kind);
+    let standard = named(config::ConnectionType::Standard, account::PeerKind::Client);
+    let leafnode = named(
+        config::ConnectionType::Leafnode,
+        account::PeerKind::Leafnode,
+    );
+    (!types.is_empty()).then(|| standard.into_iter().chain(leafnode).collect())
+}
+
 fn leaf_users(authorization: &config::LeafAuthorization) -> Vec<account::UserPlan> {
     let plan = |login, account: &Option<String>| account::UserPlan {
+        only: None,
         login,
         account: account.clone(),
         permissions: None,

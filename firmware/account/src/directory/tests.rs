@@ -6,6 +6,7 @@ const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu
 
 fn password(name: &str, pass: &str, account: Option<&str>) -> UserPlan {
     UserPlan {
+        only: None,
         login: Login::Password {
             user: name.into(),
             secret: Secret::new(pass),
@@ -73,6 +74,7 @@ fn a_user_needs_its_own_password() {
 fn a_token_is_checked_and_never_shown() {
     let plan = Plan {
         users: vec![UserPlan {
+            only: None,
             login: Login::Token(Secret::new("t0k")),
             account: None,
             permissions: None,
@@ -95,6 +97,7 @@ fn an_nkey_user_signs_the_nonce() {
     let key = KeyPair::from_random(Role::User, &[3; 32]);
     let plan = Plan {
         users: vec![UserPlan {
+            only: None,
             login: Login::Nkey(key.public_key()),
             account: Some("N".into()),
             permissions: None,
@@ -206,4 +209,38 @@ fn ids_and_unchanged_users_survive_a_reload() {
     );
     let gone = identity(&first, "a", "1").user.unwrap();
     assert_eq!(second.standing(&gone, client), Standing::Gone);
+}
+
+/// spec: nats-server v2.15.1 server/auth.go `connectionTypes`
+#[test]
+fn a_user_comes_in_only_by_the_ways_it_may() {
+    let only = |kind| UserPlan {
+        only: Some(vec![kind]),
+        ..password("a", "pa", None)
+    };
+    for (allowed, other) in [
+        (PeerKind::Client, PeerKind::Leafnode),
+        (PeerKind::Leafnode, PeerKind::Client),
+    ] {
+        let plan = Plan {
+            users: vec![only(allowed)],
+            ..Plan::default()
+        };
+        let directory = Directory::build(&plan, None).unwrap();
+        assert_eq!(who(&directory, &user("a", "pa"), allowed), pair("$G", "a"));
+        assert_eq!(who(&directory, &user("a", "pa"), other), None);
+    }
+    let nowhere = UserPlan {
+        only: Some(vec![]),
+        ..password("a", HASH, None)
+    };
+    let plan = Plan {
+        users: vec![nowhere],
+        no_auth_user: Some("a".into()),
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    let verdict = directory.authenticate(&user("a", "x"), "nonce", PeerKind::Client);
+    assert_eq!(verdict, Verdict::Refuse);
+    assert_eq!(directory.without_connect(), None);
 }

@@ -193,6 +193,7 @@ fn nothing_is_read_while_a_password_is_being_checked() {
     let hash = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
     let plan = Plan {
         users: vec![UserPlan {
+            only: None,
             login: Login::Password {
                 user: "a".into(),
                 secret: Secret::new(hash),
@@ -230,6 +231,7 @@ fn an_nkey_client_signs_its_own_nonce() {
     let key = nkey::KeyPair::from_random(nkey::Role::User, &[3; 32]);
     let plan = Plan {
         users: vec![UserPlan {
+            only: None,
             login: Login::Nkey(key.public_key()),
             account: None,
             permissions: None,

@@ -211,6 +211,7 @@ pub(super) fn info() -> ServerInfo {
 
 pub(super) fn user(name: &str, account: &str, permissions: Option<Permissions>) -> UserPlan {
     UserPlan {
+        only: None,
         login: Login::Password {
             user: name.into(),
             secret: Secret::new(name),
