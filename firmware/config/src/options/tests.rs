@@ -325,3 +325,19 @@ fn secrets_are_never_shown() {
         "{shown}"
     );
 }
+
+#[test]
+fn an_option_that_changes_nothing_is_said() {
+    for text in [
+        "logfile_size_limit: 1MB",
+        "no_fast_producer_stall: true",
+        "logtime_utc: true",
+    ] {
+        let said = notes(text);
+        assert!(
+            said.len() == 1 && said.concat().contains("has no effect here"),
+            "{said:?}"
+        );
+    }
+    assert!(notes("debug: true").is_empty());
+}
