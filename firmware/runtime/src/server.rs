@@ -23,7 +23,10 @@ use crate::{Product, banner, check, data_dir, http, listener, reload, space};
 #[derive(Debug)]
 pub(crate) struct Server {
     core: Rc<Core>,
+    /// What accepts clients and leafnodes.
     tasks: Vec<JoinHandle<()>>,
+    /// Monitoring answers until the end, also while the clients are led away.
+    monitor: Option<JoinHandle<()>>,
     traces: Traces,
     orders: UnboundedReceiver<Order>,
     disk_events: UnboundedReceiver<DiskEvent>,
@@ -64,6 +67,7 @@ impl Server {
         let mut server = Self {
             core,
             tasks: Vec::new(),
+            monitor: None,
             traces: Traces::default(),
             orders,
             disk_events,
@@ -82,8 +86,7 @@ impl Server {
             ports.insert("monitoring", vec![url_of("http", &listener)]);
             self.core
                 .with_node(|node| node.set_monitor_port(local_port(&listener)));
-            self.tasks
-                .push(spawn_local(http::serve(Rc::clone(&self.core), listener)));
+            self.monitor = Some(spawn_local(http::serve(Rc::clone(&self.core), listener)));
         }
         let mut leaf = None;
         if let Some(at) = &config.leafnodes.listen {
@@ -208,7 +211,7 @@ impl Server {
     /// Ends in good order: nobody new, the last state on the disk, no traces left.
     fn stop(mut self) {
         tracing::info!("Initiating Shutdown...");
-        for task in self.tasks.drain(..) {
+        for task in self.tasks.drain(..).chain(self.monitor.take()) {
             task.abort();
         }
         self.core.handle(Input::Stop);

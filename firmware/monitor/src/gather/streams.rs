@@ -55,16 +55,17 @@ const CONSUMERS_MAX_DEFAULT: u64 = 1000;
 
 fn config(view: &View<'_>, streams: &StreamsView<'_>) -> JetStreamConfig {
     let options = &view.config.jetstream;
-    let (sync_always, sync_interval) = match options.sync {
-        Sync::Always => (true, SYNC_INTERVAL_DEFAULT_NS),
-        Sync::Every(interval) => (false, nanos(interval)),
+    // Whatever the file says, an ack follows the sync.
+    let sync_interval = match options.sync {
+        Sync::Always => SYNC_INTERVAL_DEFAULT_NS,
+        Sync::Every(interval) => nanos(interval),
     };
     JetStreamConfig {
         max_memory: streams.limits.memory_bytes_max,
         max_storage: streams.limits.file_bytes_max,
         store_dir: streams.limits.dir.clone(),
         sync_interval,
-        sync_always,
+        sync_always: true,
         domain: options.domain.clone().unwrap_or_default(),
         compress_ok: true,
         unique_tag: options.unique_tag.clone().unwrap_or_default(),
