@@ -1,5 +1,6 @@
 //! From the words of the configuration to what this crate works with.
 
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 use frond_broker::Link;
@@ -62,11 +63,18 @@ impl Remote {
 }
 
 impl Listener {
-    /// The listener that the configuration describes, bound to `port`.
+    /// The listener that the configuration describes, bound to `port`, for a leaf that reached it
+    /// as `called`: one that listens on every address is known by that one.
     #[must_use]
-    pub fn configured(all: &config::LeafNodes, port: u16) -> Self {
+    pub fn configured(all: &config::LeafNodes, port: u16, called: IpAddr) -> Self {
         let host = all.listen.as_ref().map_or("0.0.0.0", |listen| &listen.host);
+        let bare = host.trim_matches(['[', ']']);
+        let is_every = bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified());
         let mut listener = Self::new(host, port);
+        if is_every {
+            listener.advertise = SocketAddr::new(called, port).to_string();
+            listener.leafnode_urls = vec![listener.advertise.clone()];
+        }
         if let Some(advertise) = &all.advertise {
             listener.advertise.clone_from(advertise);
             listener.leafnode_urls = vec![advertise.clone()];
@@ -139,6 +147,25 @@ mod tests {
         let error =
             Remote::configured(&given, &config::LeafNodes::default(), Some("x")).unwrap_err();
         assert!(error.contains("/x.creds"), "{error}");
+    }
+
+    #[test]
+    fn a_listener_on_every_address_is_known_by_the_one_that_was_called() {
+        let called = IpAddr::from([10, 1, 2, 3]);
+        let read = |text: &str| {
+            let loaded = config::load_text(text, "x.conf", &config::Nothing).unwrap();
+            Listener::configured(&loaded.config.leafnodes, 7422, called).leafnode_urls
+        };
+        assert_eq!(
+            read("leafnodes { listen: \"0.0.0.0:7422\" }"),
+            ["10.1.2.3:7422"]
+        );
+        assert_eq!(
+            read("leafnodes { listen: \"127.0.0.1:7422\" }"),
+            ["127.0.0.1:7422"]
+        );
+        let advertised = "leafnodes { listen: \"0.0.0.0:7422\", advertise: \"hub:1\" }";
+        assert_eq!(read(advertised), ["hub:1"]);
     }
 
     fn test_remote() -> config::Remote {

@@ -1,3 +1,4 @@
+use std::net::IpAddr;
 use std::time::Duration;
 
 use frond_broker::{Conn, LinkId, PeerAddr, Taken};
@@ -14,6 +15,8 @@ pub enum Input<'a> {
         listener: Listener,
         /// Who called.
         peer: PeerAddr,
+        /// The address of ours that was called.
+        called: IpAddr,
     },
     /// A connection has bytes: everything received and not yet understood.
     Bytes {

@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use frond_broker::Link;
 use frond_config::{LeafNodes, Remote};
 
@@ -23,6 +25,8 @@ pub struct LeafListener<'a> {
     pub options: &'a LeafNodes,
     /// The bound port.
     pub port: u16,
+    /// The address of ours that the leaf called.
+    pub called: IpAddr,
     /// The number of this connection.
     pub client_id: u64,
 }

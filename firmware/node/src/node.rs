@@ -1,4 +1,5 @@
 use std::collections::{BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,12 +92,14 @@ impl Node {
                 conn,
                 listener: Listener::Client,
                 peer,
+                ..
             } => self.broker.open(now, conn, peer),
             Input::Opened {
                 conn,
                 listener: Listener::Leaf,
                 peer,
-            } => self.accept_leaf(now, conn, peer),
+                called,
+            } => self.accept_leaf(now, conn, peer, called),
             Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
             Input::Closed { conn, cause } => self.broker.closed(now, conn, cause),
             Input::Dialed {
@@ -218,7 +221,7 @@ impl Node {
         self.broker.set_trace(log.trace || log.trace_verbose);
     }
 
-    fn accept_leaf(&mut self, now: Now, conn: frond_broker::Conn, peer: PeerAddr) {
+    fn accept_leaf(&mut self, now: Now, conn: frond_broker::Conn, peer: PeerAddr, called: IpAddr) {
         let Some(accept) = self.seed.links.accept else {
             return;
         };
@@ -226,6 +229,7 @@ impl Node {
         let link = accept(&LeafListener {
             options,
             port: self.ports.leaf,
+            called,
             client_id: conn.0,
         });
         self.broker.accept(now, conn, peer, link);

@@ -78,6 +78,9 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
 
 fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     let peer = peer_of(&stream);
+    let called = stream
+        .local_addr()
+        .map_or(peer.ip, |at| at.ip().to_canonical());
     let conn = core.number();
     let write_deadline = core.with_node(|node| node.write_deadline(kind));
     connection::start(core, conn, stream, write_deadline);
@@ -85,6 +88,7 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
         conn,
         listener: kind,
         peer,
+        called,
     });
 }
 

@@ -18,7 +18,7 @@ fn links() -> LinkMakers {
     LinkMakers {
         solicit: frond_leaf::solicit,
         accept: Some(|at| {
-            let listener = Listener::configured(at.options, at.port);
+            let listener = Listener::configured(at.options, at.port, at.called);
             Box::new(Accept::new(listener, at.client_id)) as Box<dyn Link>
         }),
     }

@@ -169,6 +169,7 @@ impl World {
             conn,
             listener: Listener::Client,
             peer,
+            called: Ipv4Addr::LOCALHOST.into(),
         });
         let connect = format!(
             "CONNECT {{\"verbose\":false,\"user\":\"{user}\",\"pass\":\"{user}\",\"name\":\"till\",\"lang\":\"rust\",\"version\":\"1\",\"headers\":true}}\r\nPING\r\n"
