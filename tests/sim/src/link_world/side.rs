@@ -129,6 +129,7 @@ fn setup(end: End, life: u64, rng: &mut Rng) -> Setup {
     };
     let plan = Plan {
         leaf_users: vec![UserPlan {
+            only: None,
             login: Login::Password {
                 user: "leaf".into(),
                 secret: Secret::new("word"),
