@@ -1,10 +1,13 @@
 use std::collections::BTreeMap;
 
-use frond_broker::Level;
+use frond_broker::{Level, Link};
 use frond_clock::Now;
-use frond_config::{Config, Remote};
+use frond_config::{Config, LeafNodes, Remote};
 
 use crate::{Node, Output};
+
+/// Remotes, each with the link made for it.
+type Links = Vec<(Remote, Box<dyn Link>)>;
 
 impl Node {
     /// Applies another configuration to the running server, whole or not at all. Clients that it
@@ -22,11 +25,12 @@ impl Node {
             frond_config::changes(&self.config, new).map_err(|refused| refused.to_string())?;
         frond_account::Directory::build(&crate::setup::plan(new), Some(self.broker.directory()))
             .map_err(|error| error.to_string())?;
+        let links = self.links_of(&new.leafnodes, &credentials)?;
         self.seed.credentials = credentials;
         let former = std::mem::replace(&mut self.config, new.clone());
         self.publish_facts(now);
         self.enable_accounts(now);
-        self.reload_remotes(now, &former.leafnodes.remotes)?;
+        self.reload_remotes(now, &former.leafnodes.remotes, links);
         for change in &changes.options {
             let text = format!("Reloaded: {change}");
             self.outputs.push_back(Output::Log {
@@ -38,21 +42,84 @@ impl Node {
         Ok(())
     }
 
+    /// The link of every remote, made before anything is changed: a bad one refuses the reload.
+    fn links_of(
+        &self,
+        wanted: &LeafNodes,
+        credentials: &BTreeMap<String, String>,
+    ) -> Result<Links, String> {
+        let make = |remote: &Remote| {
+            let text = remote
+                .credentials
+                .as_ref()
+                .and_then(|path| credentials.get(path));
+            let link = (self.seed.links.solicit)(remote, wanted, text.map(String::as_str))?;
+            Ok((remote.clone(), link))
+        };
+        wanted.remotes.iter().map(make).collect()
+    }
+
     /// Remotes that are gone or changed are cut, new ones are dialed, equal ones stay up.
-    fn reload_remotes(&mut self, now: Now, former: &[Remote]) -> Result<(), String> {
-        let wanted = self.config.leafnodes.remotes.clone();
-        let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.remotes)
-            .into_iter()
-            .partition(|(remote, _)| wanted.contains(remote) && former.contains(remote));
+    fn reload_remotes(&mut self, now: Now, former: &[Remote], wanted: Links) {
+        let (stay, go): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.remotes)
+                .into_iter()
+                .partition(|(up, _)| {
+                    former.contains(up) && wanted.iter().any(|(remote, _)| remote == up)
+                });
         self.remotes = stay;
         for (_, link) in go {
             self.broker.detach(now, link);
         }
-        for remote in wanted {
+        for (remote, link) in wanted {
             if !self.remotes.iter().any(|(up, _)| *up == remote) {
-                self.add_remote(now, remote)?;
+                let id = self.broker.attach(now, link);
+                self.remotes.push((remote, id));
             }
         }
-        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LinkMakers, NodeSeed};
+
+    fn refusing(_: &Remote, _: &LeafNodes, _: Option<&str>) -> Result<Box<dyn Link>, String> {
+        Err("holds no seed".to_owned())
+    }
+
+    fn config(text: &str) -> Config {
+        frond_config::load_text(text, "x.conf", &frond_config::Nothing)
+            .unwrap()
+            .config
+    }
+
+    #[test]
+    fn a_bad_remote_refuses_the_whole_reload() {
+        let seed = NodeSeed {
+            random: [7; 32],
+            links: LinkMakers {
+                solicit: refusing,
+                accept: None,
+            },
+            outboxes_bytes_max: 1 << 20,
+            credentials: BTreeMap::new(),
+        };
+        let now = Now::default();
+        let old = config("max_payload: 1000");
+        let mut node = Node::build(now, &old, seed).unwrap();
+        let remote = "leafnodes { remotes [ { url: \"nats://127.0.0.1:7422\" } ] }";
+        let new = config(&format!("max_payload: 2000\n{remote}"));
+        let refused = node.reload(now, &new, BTreeMap::new()).unwrap_err();
+        assert_eq!(refused, "holds no seed");
+        assert_eq!(
+            (node.facts().max_payload_bytes, node.config == old),
+            (1000, true)
+        );
+        assert!(node.poll().is_none());
+        node.reload(now, &config("max_payload: 2000"), BTreeMap::new())
+            .unwrap();
+        assert_eq!(node.facts().max_payload_bytes, 2000);
     }
 }
