@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::directory::Logins;
 use crate::nkey::{Role, verify};
 use crate::secret::{Check, Secret};
-use crate::{AccountId, Credentials, Directory, Login, User};
+use crate::{AccountId, Credentials, Directory, Login, Question, User};
 
 /// What kind of peer asks to be let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +33,8 @@ pub enum Verdict {
     Accept(Identity),
     /// `-ERR 'Authorization Violation'`.
     Refuse,
-    /// Only when `password` belongs to `hash`; that takes long, so others do it.
-    Bcrypt {
-        /// A bcrypt hash.
-        hash: String,
-        /// What the peer gave.
-        password: String,
-        /// Who it is if it fits.
-        then: Identity,
-    },
+    /// Not to be said before this is answered.
+    Ask(Question),
 }
 
 impl Identity {
@@ -77,14 +70,9 @@ impl Directory {
     #[must_use]
     pub fn authenticate(&self, given: &Credentials, nonce: &str, kind: PeerKind) -> Verdict {
         let verdict = self.judge(given, nonce, kind);
-        let who = match &verdict {
-            Verdict::Accept(who) | Verdict::Bcrypt { then: who, .. } => who,
-            Verdict::Refuse => return verdict,
-        };
-        if who.may_be(kind) {
-            verdict
-        } else {
-            Verdict::Refuse
+        match verdict.expected() {
+            Some(who) if !who.may_be(kind) => Verdict::Refuse,
+            Some(_) | None => verdict,
         }
     }
 
@@ -144,11 +132,11 @@ fn by_secret(user: &Arc<User>, given: &str) -> Verdict {
     match secret.check(given) {
         Check::Right => Verdict::Accept(Identity::of(user)),
         Check::Wrong => Verdict::Refuse,
-        Check::Hash(hash) => Verdict::Bcrypt {
+        Check::Hash(hash) => Verdict::Ask(Question::Bcrypt {
             hash: hash.to_owned(),
             password: given.to_owned(),
             then: Identity::of(user),
-        },
+        }),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! This crate knows no connections and no configuration files; it is told a directory of
 //! accounts and users and answers questions about it. It runs no password hash: see
-//! [`Verdict::Bcrypt`].
+//! [`Question`].
 
 mod access;
 mod authenticate;
@@ -12,6 +12,7 @@ mod limits;
 pub mod nkey;
 mod permissions;
 mod plan;
+mod question;
 mod secret;
 
 pub use access::Access;
@@ -22,4 +23,5 @@ pub use directory::{
 };
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};
+pub use question::{Answer, Question};
 pub use secret::Secret;

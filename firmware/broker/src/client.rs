@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use frond_account::{Access, AccountId, Credentials, Identity, PeerKind, Verdict};
+use frond_account::{
+    Access, AccountId, Answer, Credentials, Identity, PeerKind, Question, Verdict,
+};
 use frond_clock::Now;
 use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
 
 use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
-use crate::connection::{Hello, State};
+use crate::connection::{Hello, Kind, State};
 use crate::limits::CLIENT_WORD_BYTES_MAX;
 use crate::{Broker, Conn, Level, Output};
 
@@ -37,31 +39,33 @@ impl Broker {
         }
     }
 
-    /// The answer to [`Output::Bcrypt`].
-    pub fn verified(&mut self, now: Now, conn: Conn, token: u64, fits: bool) {
+    /// The answer to [`Output::Ask`].
+    pub fn answered(&mut self, now: Now, conn: Conn, token: u64, answer: Answer) {
         self.now = now;
         let Some(slot) = self.by_conn.get(&conn).copied() else {
             return;
         };
-        self.link_verified(slot, token, fits);
-        if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
-            match core::mem::replace(&mut session.state, State::Greeted) {
-                State::Authenticating {
-                    token: asked,
-                    then,
-                    connect,
-                } if asked == token => {
-                    let verdict = if fits {
-                        Verdict::Accept(then)
-                    } else {
-                        Verdict::Refuse
-                    };
-                    self.client_verdict(slot, verdict, connect);
-                }
-                state @ (State::Greeted | State::Authenticating { .. } | State::Ready(_)) => {
-                    session.state = state;
+        match self
+            .conns
+            .get_mut(slot)
+            .map(|connection| &mut connection.kind)
+        {
+            Some(Kind::Link(link)) => {
+                let link = *link;
+                self.link_answered(link, token, answer);
+            }
+            Some(Kind::Client(session)) => {
+                match core::mem::replace(&mut session.state, State::Greeted) {
+                    State::Authenticating {
+                        token: asked,
+                        connect,
+                    } if asked == token => self.client_answered(slot, answer, connect),
+                    state @ (State::Greeted | State::Authenticating { .. } | State::Ready(_)) => {
+                        session.state = state;
+                    }
                 }
             }
+            Some(Kind::Closing) | None => {}
         }
         self.settle();
     }
@@ -153,42 +157,48 @@ impl Broker {
             return;
         };
         session.state = State::Greeted;
-        let given = credentials(&connect);
-        let nonce = session.nonce.clone();
-        let verdict = self
-            .directory
-            .authenticate(&given, &nonce, PeerKind::Client);
-        self.client_verdict(slot, verdict, connect);
+        self.client_judge(slot, connect);
     }
 
-    fn client_verdict(&mut self, slot: u32, verdict: Verdict, connect: Box<ConnectInfo>) {
-        match verdict {
+    fn client_judge(&mut self, slot: u32, connect: Box<ConnectInfo>) {
+        let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
+            return;
+        };
+        let given = credentials(&connect);
+        let directory = &self.directory;
+        match directory.authenticate(&given, &session.nonce, PeerKind::Client) {
             Verdict::Refuse => self.violation(slot, &connect.user),
             Verdict::Accept(identity) => self.welcome(slot, identity, connect),
-            Verdict::Bcrypt {
-                hash,
-                password,
-                then,
-            } => {
-                self.next_token += 1;
-                let token = self.next_token;
-                let Some(connection) = self.conns.get_mut(slot) else {
-                    return;
-                };
-                self.outputs.push_back(Output::Bcrypt {
-                    conn: connection.conn,
-                    token,
-                    hash,
-                    password,
-                });
-                if let Some(session) = connection.session_mut() {
-                    session.state = State::Authenticating {
-                        token,
-                        then,
-                        connect,
-                    };
+            Verdict::Ask(question) => self.client_ask(slot, question, connect),
+        }
+    }
+
+    fn client_ask(&mut self, slot: u32, question: Question, connect: Box<ConnectInfo>) {
+        self.next_token += 1;
+        let token = self.next_token;
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        self.outputs.push_back(Output::Ask {
+            conn: connection.conn,
+            token,
+            question,
+        });
+        if let Some(session) = connection.session_mut() {
+            session.state = State::Authenticating { token, connect };
+        }
+    }
+
+    fn client_answered(&mut self, slot: u32, answer: Answer, connect: Box<ConnectInfo>) {
+        match answer {
+            Answer::Refuse(why) => {
+                if !why.is_empty() {
+                    self.log_connection(slot, Level::Debug, &why);
                 }
+                self.violation(slot, &connect.user);
             }
+            Answer::Accept(identity) => self.welcome(slot, identity, connect),
+            Answer::Again => self.client_judge(slot, connect),
         }
     }
 

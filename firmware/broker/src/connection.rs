@@ -79,10 +79,9 @@ pub(crate) struct Session {
 pub(crate) enum State {
     /// It has its `INFO`, and must say who it is.
     Greeted,
-    /// Somebody else checks its password.
+    /// Somebody else finds out what its verdict waits for.
     Authenticating {
         token: u64,
-        then: Identity,
         connect: Box<ConnectInfo>,
     },
     /// It may do things.

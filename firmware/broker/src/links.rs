@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use frond_account::{AccountId, Identity, User};
+use frond_account::{AccountId, Answer, Credentials, Identity, PeerKind, User, Verdict};
 use frond_clock::Now;
 use frond_wire::{Op, WireError, encode};
 
@@ -12,8 +12,8 @@ use crate::connection::Kind;
 use crate::interest::{Change, SubId};
 use crate::upcalls::Up;
 use crate::{
-    Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, PeerAddr,
-    Source, Upcalls,
+    Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Output,
+    PeerAddr, Source, Upcalls,
 };
 
 /// A link and what the broker knows of it.
@@ -29,8 +29,8 @@ pub(crate) struct LinkSlot {
     pub(crate) subs: HashMap<(Box<str>, Option<Box<str>>), SubId>,
     /// Whom its peer logged in as.
     pub(crate) user: Option<Arc<User>>,
-    /// A password being checked elsewhere.
-    pub(crate) verifying: Option<(u64, Identity)>,
+    /// What its verdict waits for.
+    verifying: Option<Pending>,
     /// What it has yet to be told.
     waiting: VecDeque<Call>,
 }
@@ -42,6 +42,15 @@ pub(crate) struct Bound {
     pub(crate) peer: LinkPeer,
     /// The peer's cluster, if it said one.
     pub(crate) cluster: Option<Arc<str>>,
+}
+
+/// Credentials that cannot be judged before a question is answered.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    /// The question's.
+    pub(crate) token: u64,
+    pub(crate) credentials: Credentials,
+    pub(crate) nonce: Box<str>,
 }
 
 /// What a busy link is told as soon as it is free.
@@ -149,22 +158,48 @@ impl Broker {
         self.call(id, |link, now, up| link.on_time(now, up));
     }
 
-    pub(crate) fn link_verified(&mut self, slot: u32, token: u64, fits: bool) {
-        let Some(Kind::Link(id)) = self.conns.get(slot).map(|connection| &connection.kind) else {
-            return;
-        };
-        let id = *id;
-        let asked = self
+    /// Judges what the peer of a link gave.
+    pub(crate) fn judge_link(&mut self, id: LinkId, mut pending: Pending) {
+        let (given, nonce) = (&pending.credentials, &pending.nonce);
+        match self
+            .directory
+            .authenticate(given, nonce, PeerKind::Leafnode)
+        {
+            Verdict::Accept(identity) => self.welcome_link(id, identity),
+            Verdict::Refuse => self.tell(id, Call::Verdict(LinkVerdict::Refused)),
+            Verdict::Ask(question) => {
+                self.next_token += 1;
+                let token = self.next_token;
+                let Some(link) = self.links.get_mut(&id) else {
+                    return;
+                };
+                let connection = link.slot.and_then(|slot| self.conns.get(slot));
+                let Some(conn) = connection.map(|connection| connection.conn) else {
+                    return;
+                };
+                pending.token = token;
+                link.verifying = Some(pending);
+                self.outputs.push_back(Output::Ask {
+                    conn,
+                    token,
+                    question,
+                });
+            }
+        }
+    }
+
+    pub(crate) fn link_answered(&mut self, id: LinkId, token: u64, answer: Answer) {
+        let pending = self
             .links
             .get_mut(&id)
-            .and_then(|link| link.verifying.take());
-        let Some((asked, identity)) = asked else {
+            .and_then(|link| link.verifying.take_if(|pending| pending.token == token));
+        let Some(pending) = pending else {
             return;
         };
-        if fits && asked == token {
-            self.welcome_link(id, identity);
-        } else {
-            self.tell(id, Call::Verdict(LinkVerdict::Refused));
+        match answer {
+            Answer::Accept(identity) => self.welcome_link(id, identity),
+            Answer::Refuse(_) => self.tell(id, Call::Verdict(LinkVerdict::Refused)),
+            Answer::Again => self.judge_link(id, pending),
         }
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::AccountId;
+use frond_account::{AccountId, Question};
 use frond_wire::MessageBuf;
 
 use crate::{ClosedClient, Conn, Level, LinkId, Source};
@@ -42,16 +42,15 @@ pub enum Output {
         /// Who sent it.
         from: Source,
     },
-    /// Check a password, which takes long; answer with [`crate::Broker::verified`].
-    Bcrypt {
+    /// Find out what has to be known before a peer can be let in; answer with
+    /// [`crate::Broker::answered`].
+    Ask {
         /// Nothing more is read from this connection until then.
         conn: Conn,
         /// To be given back.
         token: u64,
-        /// The hash.
-        hash: String,
-        /// What the peer gave.
-        password: String,
+        /// What to find out.
+        question: Question,
     },
     /// Somebody came or went who subscribes to this filter.
     InterestChanged {

@@ -1,16 +1,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials, PeerKind, Verdict};
+use frond_account::{AccountId, Credentials};
 use frond_clock::Rng;
 use frond_wire::Message;
 
 use crate::interest::{Change, Owner, Sub};
-use crate::links::{Bound, Call};
+use crate::links::{Bound, Pending};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{
-    Broker, InterestChange, Level, LinkId, LinkPeer, LinkVerdict, Output, ServerFacts, Source,
-    Upcalls,
+    Broker, InterestChange, Level, LinkId, LinkPeer, Output, ServerFacts, Source, Upcalls,
 };
 
 /// The broker as a link sees it during one call.
@@ -107,39 +106,12 @@ impl Upcalls for Up<'_> {
     }
 
     fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
-        let directory = &self.broker.directory;
-        let verdict = directory.authenticate(&credentials, nonce, PeerKind::Leafnode);
-        let (hash, password, then) = match verdict {
-            Verdict::Accept(identity) => {
-                return self.broker.welcome_link(self.id, identity);
-            }
-            Verdict::Refuse => {
-                return self
-                    .broker
-                    .tell(self.id, Call::Verdict(LinkVerdict::Refused));
-            }
-            Verdict::Bcrypt {
-                hash,
-                password,
-                then,
-            } => (hash, password, then),
+        let pending = Pending {
+            token: 0,
+            credentials,
+            nonce: nonce.into(),
         };
-        self.broker.next_token += 1;
-        let token = self.broker.next_token;
-        let Some(link) = self.broker.links.get_mut(&self.id) else {
-            return;
-        };
-        let connection = link.slot.and_then(|slot| self.broker.conns.get(slot));
-        let Some(conn) = connection.map(|connection| connection.conn) else {
-            return;
-        };
-        link.verifying = Some((token, then));
-        self.broker.outputs.push_back(Output::Bcrypt {
-            conn,
-            token,
-            hash,
-            password,
-        });
+        self.broker.judge_link(self.id, pending);
     }
 
     fn bind(&mut self, account: AccountId, peer: LinkPeer) -> bool {

@@ -149,7 +149,7 @@ impl Net {
             }
             Output::Log { text, .. } => self.servers[server].logs.push(text),
             Output::Internal { .. }
-            | Output::Bcrypt { .. }
+            | Output::Ask { .. }
             | Output::InterestChanged { .. }
             | Output::Connected(_)
             | Output::Disconnected(_) => {}

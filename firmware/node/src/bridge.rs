@@ -1,7 +1,7 @@
 //! Between the broker and the streams: outputs of one become inputs of the other.
 
-use frond_account::AccountId;
-use frond_broker::{Broker, Level};
+use frond_account::{AccountId, Answer, Question};
+use frond_broker::{Broker, Conn, Level};
 use frond_clock::Now;
 use frond_jetstream::{self as jetstream, BatchLimits, Facts, JetStream, Reach, Solo, Tenant};
 use frond_ledger::Recovered;
@@ -152,19 +152,11 @@ impl Node {
                     timeout,
                 });
             }
-            From::Bcrypt {
+            From::Ask {
                 conn,
                 token,
-                hash,
-                password,
-            } => {
-                self.outputs.push_back(Output::Check {
-                    conn,
-                    token,
-                    hash,
-                    password,
-                });
-            }
+                question,
+            } => self.find_out(now, conn, token, question),
             From::Log { level, text } => self.outputs.push_back(Output::Log { level, text }),
             From::Internal {
                 account,
@@ -192,8 +184,29 @@ impl Node {
                 self.clients.insert(conn);
             }
             From::Disconnected(client) => {
-                self.clients.remove(&frond_broker::Conn(client.client.cid));
+                self.clients.remove(&Conn(client.client.cid));
                 self.last_closed = Some(client);
+            }
+        }
+    }
+
+    /// Asks the shell, or answers what is known here.
+    fn find_out(&mut self, now: Now, conn: Conn, token: u64, question: Question) {
+        match question {
+            Question::Bcrypt {
+                hash,
+                password,
+                then,
+            } => self.outputs.push_back(Output::Check {
+                conn,
+                token,
+                hash,
+                password,
+                then,
+            }),
+            Question::Account { key } => {
+                let answer = Answer::Refuse(format!("account {key} cannot be looked up"));
+                self.broker.answered(now, conn, token, answer);
             }
         }
     }

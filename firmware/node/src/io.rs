@@ -1,6 +1,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use frond_account::{Answer, Identity};
 use frond_broker::{Conn, LinkId, PeerAddr, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
 
@@ -59,13 +60,13 @@ pub enum Input<'a> {
         fetched: Fetched,
     },
     /// The answer to [`Output::Check`].
-    Checked {
+    Answered {
         /// The connection.
         conn: Conn,
         /// As in the question.
         token: u64,
-        /// Whether the password fits the hash.
-        fits: bool,
+        /// Whether the peer may come in.
+        answer: Answer,
     },
     /// Bytes free for streams on the medium.
     DiskFree(u64),
@@ -119,6 +120,8 @@ pub enum Output {
         hash: String,
         /// The password.
         password: String,
+        /// Whom to let in if it fits.
+        then: Identity,
     },
     /// The lame duck has led everybody away: the process may end.
     Finished,

@@ -110,7 +110,11 @@ impl Node {
                 link,
                 result: Err(why),
             } => self.broker.dial_failed(now, link, &why),
-            Input::Checked { conn, token, fits } => self.broker.verified(now, conn, token, fits),
+            Input::Answered {
+                conn,
+                token,
+                answer,
+            } => self.broker.answered(now, conn, token, answer),
             Input::Committed(receipt) => {
                 self.tell_streams(now, frond_jetstream::Input::Committed(receipt))
             }

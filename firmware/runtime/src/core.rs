@@ -222,13 +222,15 @@ impl Core {
                 token,
                 hash,
                 password,
+                then,
             } => {
+                let core = Rc::clone(self);
                 tokio::task::spawn_local(password::check(
-                    Rc::clone(self),
+                    core,
                     conn,
                     token,
-                    hash,
-                    password,
+                    (hash, password),
+                    then,
                 ));
             }
             Output::Log { level, text } => log(level, &text),

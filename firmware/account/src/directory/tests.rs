@@ -1,6 +1,6 @@
 use super::*;
 use crate::nkey::{KeyPair, sign};
-use crate::{AccountPlan, Credentials, Identity, PeerKind, Secret, Verdict};
+use crate::{AccountPlan, Credentials, Identity, PeerKind, Question, Secret, Verdict};
 
 const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
 
@@ -30,7 +30,7 @@ fn who(directory: &Directory, given: &Credentials, kind: PeerKind) -> Option<(St
             let account = directory.account(identity.account).unwrap();
             Some((account.name.to_string(), identity.name().to_owned()))
         }
-        Verdict::Refuse | Verdict::Bcrypt { .. } => None,
+        Verdict::Refuse | Verdict::Ask(_) => None,
     }
 }
 
@@ -62,8 +62,10 @@ fn a_user_needs_its_own_password() {
     assert_eq!(client(&Credentials::default()), None);
     assert_eq!(directory.without_connect(), None);
     let asked = directory.authenticate(&user("b", "pw"), "", PeerKind::Client);
-    assert!(matches!(asked, Verdict::Bcrypt { hash, password, then }
-        if hash == HASH && password == "pw" && then.name() == "b"));
+    assert!(
+        matches!(asked, Verdict::Ask(Question::Bcrypt { hash, password, then })
+        if hash == HASH && password == "pw" && then.name() == "b")
+    );
     assert_eq!(
         who(&directory, &user("a", "pa"), PeerKind::Leafnode),
         pair("A", "a")
@@ -196,7 +198,7 @@ fn ids_and_unchanged_users_survive_a_reload() {
     let identity = |directory: &Directory, name: &str, pass: &str| -> Identity {
         match directory.authenticate(&user(name, pass), "", PeerKind::Client) {
             Verdict::Accept(identity) => identity,
-            Verdict::Refuse | Verdict::Bcrypt { .. } => panic!("{name}"),
+            Verdict::Refuse | Verdict::Ask(_) => panic!("{name}"),
         }
     };
     let changed = identity(&first, "b", "1").user.unwrap();

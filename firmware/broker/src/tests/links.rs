@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials, Directory, Login, Plan, Secret, UserPlan};
+use frond_account::{AccountId, Answer, Credentials, Directory, Login, Plan, Secret, UserPlan};
 use frond_clock::Instant;
 use frond_wire::Message;
 
@@ -360,11 +360,16 @@ fn a_link_says_who_it_is_and_waits_for_the_hash() {
                 ..Plain::default()
             },
         );
-        let asked = world.bcrypt().map(|(token, _, _)| token);
+        let asked = world.bcrypt();
         assert_eq!(asked.is_some(), user == "hashed");
-        if let Some(token) = asked {
+        if let Some((token, _, _, then)) = asked {
             assert_eq!(world.say(conn, "PING\r\n"), Next::Verify);
-            world.broker.verified(world.now, conn, token, fits);
+            let answer = if fits {
+                Answer::Accept(then)
+            } else {
+                Answer::Refuse(String::new())
+            };
+            world.broker.answered(world.now, conn, token, answer);
             world.drain();
         }
         assert_eq!(world.closed.contains_key(&conn), !welcome, "{user} {fits}");

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use frond_account::{Directory, Login, Plan, Secret, UserPlan, nkey};
+use frond_account::{Answer, Directory, Login, Plan, Secret, UserPlan, nkey};
 
-use super::world::{PEER, QUIET, World, login, plan, user};
+use super::world::{PEER, QUIET, World, info, login, plan, user};
 use crate::{Limits, Next};
 
 fn secs(seconds: u64) -> Duration {
@@ -212,17 +212,59 @@ fn nothing_is_read_while_a_password_is_being_checked() {
         assert_eq!(world.say(conn, &said), Next::Verify);
         assert_eq!(world.say(conn, "PING\r\n"), Next::Verify);
         assert_eq!(world.read(conn), "");
-        let (token, of, password) = world.bcrypt().unwrap();
+        let (token, of, password, then) = world.bcrypt().unwrap();
         assert_eq!((of.as_str(), password.as_str()), (hash, "a"));
-        world.broker.verified(world.now, conn, token + 1, true);
+        let accept = Answer::Accept(then);
+        world
+            .broker
+            .answered(world.now, conn, token + 1, accept.clone());
         assert_eq!(world.say(conn, ""), Next::Verify);
-        world.broker.verified(world.now, conn, token, fits);
+        let answer = if fits {
+            accept
+        } else {
+            Answer::Refuse(String::new())
+        };
+        world.broker.answered(world.now, conn, token, answer);
         world.drain();
         if fits {
             assert!(world.ask(conn, "").starts_with("PONG\r\nINFO"));
         } else {
             assert_eq!(world.read(conn), "-ERR 'Authorization Violation'\r\n");
         }
+    }
+}
+
+#[test]
+fn an_answer_may_be_to_judge_again() {
+    let with = |secret: &str| Plan {
+        users: vec![UserPlan {
+            only: None,
+            login: Login::Password {
+                user: "a".into(),
+                secret: Secret::new(secret),
+            },
+            account: None,
+            permissions: None,
+        }],
+        ..Plan::default()
+    };
+    for (secret, welcome) in [("a", true), ("b", false)] {
+        let directory = Directory::build(&with("$2a$04$x"), None).unwrap();
+        let mut world = World::new(directory, Limits::default());
+        let conn = world.connect();
+        world.read(conn);
+        world.say(conn, &format!("CONNECT {}\r\nPING\r\n", login("a")));
+        let (token, ..) = world.bcrypt().unwrap();
+        let former = world.broker.directory();
+        let directory = Directory::build(&with(secret), Some(former)).unwrap();
+        let facts = world.broker.facts().clone();
+        world
+            .broker
+            .reload(world.now, directory, Limits::default(), facts, info());
+        world.broker.answered(world.now, conn, token, Answer::Again);
+        world.drain();
+        assert_eq!(world.ask(conn, "").starts_with("PONG\r\n"), welcome);
+        assert_eq!(world.closed.contains_key(&conn), !welcome);
     }
 }
 

@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use frond_account::{AccountPlan, Directory, Login, Permissions, Plan, Secret, UserPlan};
+use frond_account::{
+    AccountPlan, Directory, Identity, Login, Permissions, Plan, Question, Secret, UserPlan,
+};
 use frond_clock::{Now, Rng, Timestamp};
 use frond_wire::ServerInfo;
 
@@ -135,7 +137,7 @@ impl World {
                 }
                 output @ (Output::Dial { .. }
                 | Output::Internal { .. }
-                | Output::Bcrypt { .. }
+                | Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Log { .. }
                 | Output::Connected(_)
@@ -160,7 +162,7 @@ impl World {
             Output::Flush(_)
             | Output::Close { .. }
             | Output::Dial { .. }
-            | Output::Bcrypt { .. }
+            | Output::Ask { .. }
             | Output::InterestChanged { .. }
             | Output::Log { .. }
             | Output::Connected(_)
@@ -169,19 +171,23 @@ impl World {
         messages.collect()
     }
 
-    /// The password that is to be checked: token, hash, password.
-    pub(super) fn bcrypt(&self) -> Option<(u64, String, String)> {
+    /// The password that is to be checked: token, hash, password, whose it is.
+    pub(super) fn bcrypt(&self) -> Option<(u64, String, String, Identity)> {
         self.outputs.iter().find_map(|output| {
-            let Output::Bcrypt {
+            let Output::Ask {
                 token,
-                hash,
-                password,
+                question:
+                    Question::Bcrypt {
+                        hash,
+                        password,
+                        then,
+                    },
                 ..
             } = output
             else {
                 return None;
             };
-            Some((*token, hash.clone(), password.clone()))
+            Some((*token, hash.clone(), password.clone(), then.clone()))
         })
     }
 

@@ -206,7 +206,7 @@ impl World {
                     }
                 }
                 Output::Internal { .. }
-                | Output::Bcrypt { .. }
+                | Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Connected(_)
                 | Output::Disconnected(_) => {}

@@ -1,0 +1,54 @@
+use crate::{Identity, Verdict};
+
+/// What has to be known before credentials can be judged; others find it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether `password` belongs to `hash`, which takes long to compute. The answer is
+    /// [`Answer::Accept`] with `then`, or a refusal.
+    Bcrypt {
+        /// A bcrypt hash.
+        hash: String,
+        /// What the peer gave.
+        password: String,
+        /// Who it is if it fits.
+        then: Identity,
+    },
+    /// The account of this public key, which is not in the directory. Once it is there the
+    /// answer is [`Answer::Again`].
+    Account {
+        /// `A…`.
+        key: String,
+    },
+}
+
+/// The answer to a [`Question`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Not welcome; the reason is for the log and may be empty.
+    Refuse(String),
+    /// Welcome.
+    Accept(Identity),
+    /// The directory knows more now: judge the same credentials again.
+    Again,
+}
+
+impl Question {
+    /// Who the peer would be, if that is known already.
+    pub(crate) const fn expected(&self) -> Option<&Identity> {
+        match self {
+            Self::Bcrypt { then, .. } => Some(then),
+            Self::Account { .. } => None,
+        }
+    }
+}
+
+impl Verdict {
+    /// Who the peer is, or would be.
+    pub(crate) const fn expected(&self) -> Option<&Identity> {
+        match self {
+            Self::Accept(who) => Some(who),
+            Self::Ask(question) => question.expected(),
+            Self::Refuse => None,
+        }
+    }
+}
