@@ -23,7 +23,7 @@ pub(crate) struct Accountz {
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-struct AccountInfo {
+pub(crate) struct AccountInfo {
     account_name: String,
     update_time: When,
     #[serde(skip_serializing_if = "empty")]
@@ -58,13 +58,20 @@ pub(crate) fn document(
     };
     match query.text("acc") {
         "" => document.accounts = accounts.into_iter().map(|account| account.name).collect(),
-        name => {
-            let found = accounts.into_iter().find(|account| account.name == name);
-            let account = found.ok_or_else(|| Refusal(format!("Account {name} does not exist")))?;
-            document.account_detail = Some(info(account, loaded));
-        }
+        name => document.account_detail = Some(detail(name, accounts, loaded)?),
     }
     Ok(document)
+}
+
+/// What is known of one account.
+pub(crate) fn detail(
+    name: &str,
+    accounts: Vec<Account>,
+    loaded: Timestamp,
+) -> Result<AccountInfo, Refusal> {
+    let found = accounts.into_iter().find(|account| account.name == name);
+    let account = found.ok_or_else(|| Refusal(format!("Account {name} does not exist")))?;
+    Ok(info(account, loaded))
 }
 
 fn info(account: Account, loaded: Timestamp) -> AccountInfo {

@@ -43,16 +43,26 @@ struct MsgBytes {
     bytes: u64,
 }
 
-/// The accounts with connections, or with `unused` all.
+impl AccountStatz {
+    /// Over the system account an empty list is only sent when unused accounts are asked for.
+    pub(crate) fn is_silent(&self, query: &Query) -> bool {
+        self.account_statz.is_empty() && query.text("unused").is_empty()
+    }
+}
+
+/// The accounts with connections, or with `unused` all; of those named in `accounts`, when there
+/// are any.
 pub(crate) fn document(
     server: &Server,
     query: &Query,
     accounts: Vec<Account>,
 ) -> Result<AccountStatz, Refusal> {
     let unused = query.flag("unused")?;
-    let taken = accounts
-        .into_iter()
-        .filter(|account| unused || account.clients + account.leafnodes > 0);
+    let named = query.options("accounts");
+    let taken = accounts.into_iter().filter(|account| {
+        (named.is_empty() || named.contains(&account.name.as_str()))
+            && (unused || account.clients + account.leafnodes > 0)
+    });
     Ok(AccountStatz {
         server_id: server.id.clone(),
         now: When(server.now),

@@ -1,4 +1,5 @@
-//! `/routez` and `/gatewayz`: there are neither routes nor gateways on this server.
+//! `/routez`, `/gatewayz` and `/ipqueuesz`: there are no routes, gateways or queues between threads
+//! on this server.
 //!
 //! spec: nats-server v2.15.1 server/monitor.go `Routez`, `Gatewayz`
 
@@ -50,4 +51,10 @@ pub(crate) fn gatewayz(server: &Server, query: &Query) -> Result<Gatewayz, Refus
         outbound_gateways: Nobody {},
         inbound_gateways: Nobody {},
     })
+}
+
+/// No queues, so none with anything in it either.
+pub(crate) fn ipqueuesz(query: &Query) -> Result<impl Serialize + use<>, Refusal> {
+    query.flag("all")?;
+    Ok(Nobody {})
 }

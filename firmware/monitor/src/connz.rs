@@ -5,7 +5,7 @@
 mod options;
 mod order;
 
-pub(crate) use options::{Options, State};
+pub(crate) use options::{NEITHER, Options, State};
 
 use frond_clock::Timestamp;
 use serde::Serialize;
@@ -95,15 +95,11 @@ pub(crate) fn document(
         return document;
     }
     document.server_id.clone_from(&server.id);
-    let open = if options.state == State::Closed {
-        Vec::new()
-    } else {
-        open
-    };
-    let closed = if options.state == State::Open {
-        Vec::new()
-    } else {
-        closed
+    let (open, closed) = match options.state {
+        State::Open => (open, Vec::new()),
+        State::Closed => (Vec::new(), closed),
+        State::Any => (open, closed),
+        State::Neither => (Vec::new(), Vec::new()),
     };
     let in_account =
         |row: &Connection| options.account.is_empty() || row.account == options.account;
@@ -116,6 +112,7 @@ pub(crate) fn document(
         Some(cid) => the_one(cid, open, closed),
         None => open
             .into_iter()
+            .filter(|row| options.takes_subs(&row.subs))
             .chain(closed)
             .filter(|row| in_account(row) && options.takes_user(&row.user))
             .collect(),

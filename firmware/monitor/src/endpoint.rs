@@ -12,10 +12,16 @@ pub(crate) enum Endpoint {
     Accstatz,
     Routez,
     Gatewayz,
+    Raftz,
+    Ipqueuesz,
+    Expvarz,
+    Stacksz,
+    /// Only asked for over the system account.
+    Profilez,
 }
 
-/// All of them by path, in the order they are listed in.
-pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 11] = [
+/// All that have a path, in the order they are listed in. What is not described is not listed.
+pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 15] = [
     ("/", Endpoint::Root, ""),
     ("/varz", Endpoint::Varz, "the server as a whole"),
     ("/jsz", Endpoint::Jsz, "streams and consumers"),
@@ -31,12 +37,57 @@ pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 11] = [
     ("/healthz", Endpoint::Healthz, "whether all is well"),
     ("/routez", Endpoint::Routez, "routes: none"),
     ("/gatewayz", Endpoint::Gatewayz, "gateways: none"),
+    ("/raftz", Endpoint::Raftz, ""),
+    ("/ipqueuesz", Endpoint::Ipqueuesz, ""),
+    ("/debug/vars", Endpoint::Expvarz, ""),
+    ("/stacksz", Endpoint::Stacksz, ""),
+];
+
+/// Those that the system account is asked for, by the last token of the subject.
+const CALLED: [(&str, Endpoint); 13] = [
+    ("VARZ", Endpoint::Varz),
+    ("CONNZ", Endpoint::Connz),
+    ("SUBSZ", Endpoint::Subsz),
+    ("LEAFZ", Endpoint::Leafz),
+    ("JSZ", Endpoint::Jsz),
+    ("HEALTHZ", Endpoint::Healthz),
+    ("ACCOUNTZ", Endpoint::Accountz),
+    ("ROUTEZ", Endpoint::Routez),
+    ("GATEWAYZ", Endpoint::Gatewayz),
+    ("RAFTZ", Endpoint::Raftz),
+    ("IPQUEUESZ", Endpoint::Ipqueuesz),
+    ("EXPVARZ", Endpoint::Expvarz),
+    ("PROFILEZ", Endpoint::Profilez),
 ];
 
 /// Another name of `/subsz`.
 const SUBSCRIPTIONS: &str = "/subscriptionsz";
 
 impl Endpoint {
+    /// The document that the last token of a `$SYS.REQ` subject names.
+    pub(crate) fn called(name: &str) -> Option<Self> {
+        let found = CALLED.iter().find(|(called, _)| *called == name);
+        found.map(|(_, endpoint)| *endpoint)
+    }
+
+    /// nats-server does not count requests for the others.
+    const fn is_counted(self) -> bool {
+        match self {
+            Self::Root
+            | Self::Varz
+            | Self::Connz
+            | Self::Subsz
+            | Self::Leafz
+            | Self::Jsz
+            | Self::Healthz
+            | Self::Accountz
+            | Self::Accstatz
+            | Self::Routez
+            | Self::Gatewayz => true,
+            Self::Raftz | Self::Ipqueuesz | Self::Expvarz | Self::Stacksz | Self::Profilez => false,
+        }
+    }
+
     /// The document at a path below the configured base path.
     pub(crate) fn find(base: &str, path: &str) -> Option<(&'static str, Self)> {
         let base = base.trim_matches('/');
@@ -62,7 +113,8 @@ impl Endpoint {
 #[must_use]
 pub fn counted_as(path: &str) -> Option<&'static str> {
     let name = path.rfind('/').and_then(|at| path.get(at..))?;
-    Endpoint::find("", name).map(|(name, _)| name)
+    let (name, endpoint) = Endpoint::find("", name)?;
+    endpoint.is_counted().then_some(name)
 }
 
 #[cfg(test)]

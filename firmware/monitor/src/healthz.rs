@@ -43,6 +43,9 @@ pub(crate) enum State {
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct HealthStatus {
     status: &'static str,
+    /// Only over the system account, where nothing else says it.
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) status_code: u16,
     #[serde(skip_serializing_if = "empty")]
     error: String,
     #[serde(skip_serializing_if = "empty")]

@@ -12,7 +12,7 @@ use crate::paging::Paging;
 use crate::query::{Query, Refusal};
 use crate::rows::Server;
 use crate::text::{When, empty};
-use detail::AccountDetail;
+pub(crate) use detail::AccountDetail;
 
 /// How much is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub(crate) fn document(
 ) -> Result<Jsz, Refusal> {
     let Some(jetstream) = jetstream else {
         return if options.leader_only {
-            Err(Refusal("filtered response: not leader".to_owned()))
+            Err(Refusal(NOT_LEADER.to_owned()))
         } else {
             Ok(disabled(server))
         };
@@ -117,6 +117,30 @@ pub(crate) fn document(
             .collect(),
         ..disabled(server)
     })
+}
+
+/// What is said when only the leader is asked and this server is none.
+/// spec: nats-server v2.15.1 server/monitor.go `errSkipZreq`
+pub(crate) const NOT_LEADER: &str = "filtered response: not leader";
+
+/// One account's part, as the system account is asked for it; `knows`: whether it exists.
+pub(crate) fn account(
+    server: &Server,
+    options: &Options,
+    name: &str,
+    knows: bool,
+    jetstream: Option<JetStream>,
+) -> Result<AccountDetail, Refusal> {
+    let refused = |why: String| Err(Refusal(why));
+    let Some(jetstream) = jetstream else {
+        return refused("jetstream not enabled".to_owned());
+    };
+    let mut accounts = jetstream.accounts.into_iter();
+    match accounts.find(|account| account.name == name) {
+        Some(account) => Ok(AccountDetail::new(account, options, &server.name)),
+        None if knows => refused(format!("account {name:?} not jetstream enabled")),
+        None => refused(format!("account {name:?} not found")),
+    }
 }
 
 fn disabled(server: &Server) -> Jsz {

@@ -1,15 +1,18 @@
 //! The monitoring documents, from a read-only view of the node.
 //!
 //! [`render`] answers one HTTP request: nats-server's documents with its keys, their order,
-//! parameters and error texts, and a page that lists them. `gather` takes plain rows out of the
+//! parameters and error texts, and a page that lists them; [`report`] answers the same for the
+//! system account. `gather` takes plain rows out of the
 //! view, the documents know only those. This crate knows no sockets, counts nothing and keeps
 //! nothing: what is not in the view the caller tells in [`Process`].
 
 mod accountz;
 mod accstatz;
+mod answer;
 mod clusters;
 mod connz;
 mod endpoint;
+mod expvarz;
 mod gather;
 mod healthz;
 mod jetstream;
@@ -22,6 +25,7 @@ mod process;
 mod query;
 mod raw;
 mod render;
+mod report;
 mod root;
 mod rows;
 mod subsz;
@@ -35,3 +39,4 @@ pub use endpoint::counted_as;
 pub use page::{JSON, Page};
 pub use process::{DiskCounts, Process};
 pub use render::render;
+pub use report::{Unanswered, report};

@@ -33,4 +33,13 @@ impl Page {
             body,
         }
     }
+
+    /// There is no such document.
+    pub(crate) fn missing(text: &str) -> Self {
+        Self {
+            status: 404,
+            content_type: TEXT,
+            body: text.to_owned(),
+        }
+    }
 }

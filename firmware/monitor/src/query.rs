@@ -2,7 +2,20 @@ use crate::limits::PARAMETERS_MAX;
 
 /// The parameters of a request, read as Go's `net/url` and `strconv` read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Query(Vec<(String, String)>);
+pub(crate) struct Query {
+    pairs: Vec<(String, String)>,
+    origin: Origin,
+}
+
+/// How the parameters came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Origin {
+    /// In the address of an HTTP request.
+    #[default]
+    Address,
+    /// As the options of a request to the system account, which has some more.
+    Options,
+}
 
 /// What is wrong with a request, in nats-server's words: an answer with status 400.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +41,42 @@ impl Query {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             Some((unescape(key)?, unescape(value)?))
         });
-        Self(read.take(PARAMETERS_MAX).collect())
+        Self {
+            pairs: read.take(PARAMETERS_MAX).collect(),
+            origin: Origin::Address,
+        }
+    }
+
+    /// Parameters that came as options.
+    pub(crate) const fn of(pairs: Vec<(String, String)>) -> Self {
+        Self {
+            pairs,
+            origin: Origin::Options,
+        }
+    }
+
+    /// With one parameter set to one value, whatever it was before.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.pairs.retain(|(key, _)| key != name);
+        self.pairs.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// All values of a parameter that is only an option.
+    pub(crate) fn options(&self, name: &str) -> Vec<&str> {
+        let has = self.origin == Origin::Options;
+        let found = self.pairs.iter().filter(|(key, _)| has && key == name);
+        found.map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// The first value of a parameter that is only an option, empty without one.
+    pub(crate) fn option(&self, name: &str) -> &str {
+        self.options(name).first().copied().unwrap_or_default()
     }
 
     /// The first value of a parameter, empty without one.
     pub(crate) fn text(&self, name: &str) -> &str {
-        let found = self.0.iter().find(|(key, _)| key == name);
+        let found = self.pairs.iter().find(|(key, _)| key == name);
         found.map_or("", |(_, value)| value)
     }
 

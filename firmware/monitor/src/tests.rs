@@ -1,4 +1,5 @@
-//! The documents as wire texts: their keys, and rows that rules are tried on.
+//! The documents as wire texts: their keys, rows that rules are tried on, and a node that has all.
 
 mod keys;
 pub(crate) mod samples;
+pub(crate) mod world;

@@ -2,6 +2,7 @@ use crate::connz::order::Sort;
 use crate::limits::CONNECTIONS_LISTED_DEFAULT;
 use crate::paging::Paging;
 use crate::query::{Query, Refusal, Subs};
+use crate::rows::Subscription;
 
 /// Which connections, in which order, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +18,10 @@ pub(crate) struct Options {
     user: String,
     /// Only of this account; empty: of any.
     pub(crate) account: String,
-    /// Only of this MQTT client: there are none.
+    /// Only of this MQTT client; empty: of any.
     mqtt_client: String,
+    /// Only with a subscription that may match what this one does; empty: with any or none.
+    filter_subject: String,
 }
 
 /// Open connections, or the ring of those that are gone.
@@ -27,6 +30,8 @@ pub(crate) enum State {
     Open,
     Closed,
     Any,
+    /// A number that means none of them, over the system account.
+    Neither,
 }
 
 impl Options {
@@ -37,9 +42,15 @@ impl Options {
         let offset = query.int("offset")?;
         let limit = query.int("limit")?;
         let cid = Some(query.uint("cid")?).filter(|cid| *cid > 0);
-        let state = State::read(query.text("state"))?;
+        let state = State::read(query)?;
         let sort = Sort::read(query.text("sort"))?;
         sort.check(state)?;
+        let account = query.text("acc").to_owned();
+        let filter_subject = Some(query.option("filter_subject")).filter(|it| *it != ">");
+        if account.is_empty() && filter_subject.is_some_and(|it| !it.is_empty()) {
+            let text = "filter by subject only valid with account filtering";
+            return Err(Refusal(text.to_owned()));
+        }
         let mut paging = Paging::new(offset, limit, CONNECTIONS_LISTED_DEFAULT);
         if cid.is_some() {
             paging.limit = 1;
@@ -52,9 +63,23 @@ impl Options {
             cid,
             state,
             user: query.text("user").to_owned(),
-            account: query.text("acc").to_owned(),
+            account,
             mqtt_client: query.text("mqtt_client").to_owned(),
+            filter_subject: filter_subject.unwrap_or_default().to_owned(),
         })
+    }
+
+    /// Whether the subscriptions of open connections are looked at.
+    pub(crate) fn needs_subs(&self) -> bool {
+        self.subs != Subs::Hidden || !self.filter_subject.is_empty()
+    }
+
+    /// Whether an open connection with these subscriptions is meant.
+    pub(crate) fn takes_subs(&self, subs: &[Subscription]) -> bool {
+        self.filter_subject.is_empty()
+            || subs
+                .iter()
+                .any(|sub| frond_subject::overlaps(&self.filter_subject, &sub.subject))
     }
 
     pub(crate) fn takes_user(&self, user: &str) -> bool {
@@ -62,8 +87,15 @@ impl Options {
     }
 }
 
+/// What stands for a state by a number that means none.
+pub(crate) const NEITHER: &str = "neither";
+
 impl State {
-    fn read(text: &str) -> Result<Self, Refusal> {
+    fn read(query: &Query) -> Result<Self, Refusal> {
+        if query.option("state") == NEITHER {
+            return Ok(Self::Neither);
+        }
+        let text = query.text("state");
         match text.to_lowercase().as_str() {
             "" | "open" => Ok(Self::Open),
             "closed" => Ok(Self::Closed),

@@ -65,7 +65,7 @@ impl Sort {
         };
         match state {
             State::Closed => Ok(()),
-            State::Open | State::Any => Err(Refusal(format!(
+            State::Open | State::Any | State::Neither => Err(Refusal(format!(
                 "sort by {name} only valid on closed connections"
             ))),
         }

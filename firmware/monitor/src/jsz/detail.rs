@@ -7,7 +7,7 @@ use crate::text::{When, empty, or_never};
 
 /// An account, with its streams when they are asked for.
 #[derive(Debug, Serialize)]
-pub(super) struct AccountDetail {
+pub(crate) struct AccountDetail {
     name: String,
     id: String,
     #[serde(flatten)]
