@@ -8,6 +8,8 @@ use crate::options::auth::Identity;
 use crate::position::Position;
 use crate::secret::Secret;
 
+mod operator;
+
 const SYSTEM_ACCOUNT: &str = "$SYS";
 const GLOBAL_ACCOUNT: &str = "$G";
 
@@ -23,6 +25,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
         errors: Vec::new(),
     };
     checker.server();
+    checker.operator();
     checker.users();
     checker.leafnodes();
     checker.jetstream();
@@ -101,6 +104,8 @@ impl Checker<'_> {
         if let Some(name) = &config.system_account
             && !config.no_system_account
             && name != SYSTEM_ACCOUNT
+            && config.operator_mode.resolver.is_none()
+            && !config.operator_mode.is_on()
             && !self.has_account(name)
         {
             let text = "error resolving system account: account missing";
@@ -114,6 +119,10 @@ impl Checker<'_> {
         let Some(name) = &config.no_auth_user else {
             return;
         };
+        if !config.operator_mode.operators.is_empty() {
+            let text = "no_auth_user not compatible with Trusted Operator";
+            return self.error(&["no_auth_user"], text, "remove it");
+        }
         let account_users = config.accounts.iter().flat_map(|account| &account.users);
         let mut users = config
             .authorization
@@ -134,9 +143,11 @@ impl Checker<'_> {
         self.error(&["no_auth_user"], text, "");
     }
 
+    /// Whether the configuration names it; with an operator it may come from anywhere.
     fn has_account(&self, name: &str) -> bool {
         let config = self.config;
-        name == GLOBAL_ACCOUNT
+        !config.operator_mode.operators.is_empty()
+            || name == GLOBAL_ACCOUNT
             || config.accounts.iter().any(|account| account.name == name)
             || (name == SYSTEM_ACCOUNT
                 && config.system_account.is_none()
@@ -208,6 +219,15 @@ impl Checker<'_> {
                         "default_js_domain contains account name {name:?} with enabled JetStream"
                     );
                     self.error(key, text, "");
+                }
+                None if !config.operator_mode.operators.is_empty() => {
+                    if !crate::nkey::is_public_account(name) {
+                        let text = format!(
+                            "default_js_domain contains account name {name:?}, which is not a \
+                             valid public account nkey"
+                        );
+                        self.error(key, text, "");
+                    }
                 }
                 None if name != GLOBAL_ACCOUNT => {
                     let text = format!(

@@ -5,6 +5,7 @@ use crate::options::auth::Authorization;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
+use crate::options::operator::OperatorMode;
 use crate::options::server::{self, Limits, Listen};
 use crate::parser;
 use crate::places::Places;
@@ -76,6 +77,8 @@ pub struct Config {
     pub system_account: Option<String>,
     /// There is no system account.
     pub no_system_account: bool,
+    /// Operators, and where accounts come from.
+    pub operator_mode: OperatorMode,
     /// JetStream.
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
@@ -116,6 +119,7 @@ impl Default for Config {
             no_auth_user: None,
             system_account: None,
             no_system_account: false,
+            operator_mode: OperatorMode::default(),
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             default_js_domain: BTreeMap::new(),
@@ -162,6 +166,11 @@ fn read(map: Map, path: &str, source: &dyn Source) -> Result<Loaded, ConfigError
         report.warning(&Position::start(path), text, "");
     }
     server::read(&map, &mut config, &mut report);
+    if let Err(why) = config.operator_mode.load(source) {
+        let start = Position::start(path);
+        let at = config.places.of(OPERATOR).unwrap_or(&start);
+        report.error(at, why, "");
+    }
     for remote in &mut config.leafnodes.remotes {
         remote.credentials = remote.credentials.take().map(|path| expand(&path, source));
     }
@@ -182,6 +191,16 @@ fn read(map: Map, path: &str, source: &dyn Source) -> Result<Loaded, ConfigError
     }
 }
 
+/// The option that holds operators, in all its spellings.
+const OPERATOR: &[&str] = &[
+    "operator",
+    "operators",
+    "roots",
+    "root",
+    "root_operators",
+    "root_operator",
+];
+
 impl Config {
     /// What a start and a reload check across options, after flags have been laid over the file.
     ///
@@ -193,6 +212,15 @@ impl Config {
             Ok(())
         } else {
             Err(ConfigErrors(errors))
+        }
+    }
+
+    /// Something wrong with what these options hold, at the first of them that was written.
+    #[must_use]
+    pub fn wrong(&self, keys: &[&str], text: impl Into<String>) -> ConfigError {
+        match self.places.of(keys) {
+            Some(at) => ConfigError::option(at, text, ""),
+            None => ConfigError::placeless(text, ""),
         }
     }
 

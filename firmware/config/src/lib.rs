@@ -34,6 +34,7 @@ pub use options::auth::{Authorization, ConnectionType, Identity, User};
 pub use options::jetstream::{JetStream, JetStreamLimits, Sync};
 pub use options::leafnodes::{LeafAuthorization, LeafNodes, LeafUser};
 pub use options::logging::Log;
+pub use options::operator::{Deletion, OperatorMode, Resolver};
 pub use options::permissions::{AllowResponses, Permissions, SubjectRule, SubjectRules};
 pub use options::remote::Remote;
 pub use options::server::{Limits, Listen};

@@ -2,6 +2,7 @@
 
 const PREFIX_USER: u8 = 20 << 3;
 const PREFIX_ACCOUNT: u8 = 0;
+const PREFIX_OPERATOR: u8 = 14 << 3;
 const PREFIX_SEED: u8 = 18 << 3;
 
 /// Whether `key` is a public user key, `U...`.
@@ -12,6 +13,11 @@ pub(crate) fn is_public_user(key: &str) -> bool {
 /// Whether `key` is a public account key, `A...`.
 pub(crate) fn is_public_account(key: &str) -> bool {
     decode(key).is_some_and(|raw| raw.len() == 33 && raw.first() == Some(&PREFIX_ACCOUNT))
+}
+
+/// Whether `key` is a public operator key, `O...`.
+pub(crate) fn is_public_operator(key: &str) -> bool {
+    decode(key).is_some_and(|raw| raw.len() == 33 && raw.first() == Some(&PREFIX_OPERATOR))
 }
 
 /// Whether `seed` is the seed of a user, `SU...`.

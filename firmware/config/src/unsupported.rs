@@ -115,12 +115,12 @@ const TOP: &str = "\
     no_fast_producer_stall disable_sublist_cache no_sublist_cache allow_non_tls \
     connect_error_reports reconnect_error_reports no_auth_user system_account system \
     no_system_account no_system no_sys_acc default_js_domain store_dir storedir authorization \
-    accounts leaf leafnodes jetstream";
+    accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
+    roots root root_operators root_operator resolver account_resolver accounts_resolver \
+    resolver_preload resolver_pinned_accounts";
 const TOP_UNSUPPORTED: &str = "\
     https https_port syslog remote_syslog prof_port prof_block_rate proxy_protocol \
-    default_sentinel feature_flags mappings maps trusted trusted_keys operator operators roots \
-    root root_operators root_operator resolver account_resolver accounts_resolver resolver_tls \
-    resolver_preload resolver_pinned_accounts tls ocsp ocsp_cache cluster gateway websocket ws \
+    feature_flags mappings maps resolver_tls tls ocsp ocsp_cache cluster gateway websocket ws \
     mqtt proxies";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \

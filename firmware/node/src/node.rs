@@ -53,6 +53,10 @@ impl Node {
     /// # Errors
     /// When users and accounts do not fit together; the configuration's check finds these first.
     pub fn build(now: Now, config: &Config, seed: NodeSeed) -> Result<Self, String> {
+        // Without it everybody would be let in.
+        if config.operator_mode.is_on() {
+            return Err("not supported yet: \"operator\"".to_owned());
+        }
         let directory =
             Directory::build(&setup::plan(config), None).map_err(|error| error.to_string())?;
         let key = nkey::KeyPair::from_random(nkey::Role::Server, &seed.random);

@@ -51,7 +51,8 @@ fn authorization(old: &Config, new: &Config, changes: &mut Changes) {
     let seconds = |t: &std::time::Duration| t.as_secs_f64().to_string();
     changes.note(Reloadable::AuthTimeout, &a.timeout, &b.timeout, seconds);
     changes.note_only(Reloadable::Users, &a.users, &b.users);
-    changes.note_only(Reloadable::Accounts, &old.accounts, &new.accounts);
+    let of = |config: &Config| (config.accounts.clone(), config.operator_mode.clone());
+    changes.note_only(Reloadable::Accounts, &of(old), &of(new));
     changes.note(
         Reloadable::NoAuthUser,
         &old.no_auth_user,

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::duration::Go;
 use crate::options::jetstream::{JetStream, Sync};
 use crate::options::leafnodes::LeafNodes;
+use crate::options::operator::OperatorMode;
 use crate::options::server::Listen;
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 pub(super) fn check(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     server_is_kept(old, new)?;
     accounts_are_kept(old, new)?;
+    operators_are_kept(&old.operator_mode, &new.operator_mode)?;
     jetstream_is_kept(&old.jetstream, &new.jetstream)?;
     leafnodes_are_kept(&old.leafnodes, &new.leafnodes)
 }
@@ -154,6 +156,19 @@ fn accounts_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
         &new.default_js_domain,
         go_map,
     )
+}
+
+fn operators_are_kept(old: &OperatorMode, new: &OperatorMode) -> Result<(), ReloadRefused> {
+    if old.operators != new.operators {
+        return Err(ReloadRefused::because("TrustedOperators"));
+    }
+    let keys = |keys: &Vec<String>| format!("[{}]", keys.join(" "));
+    kept("TrustedKeys", &old.trusted_keys, &new.trusted_keys, keys)?;
+    if old.resolver.is_some() != new.resolver.is_some() {
+        let text = "config reload does not support moving to or from an account resolver";
+        return Err(ReloadRefused(text.to_owned()));
+    }
+    Ok(())
 }
 
 fn go_map(map: &BTreeMap<String, String>) -> String {

@@ -5,6 +5,7 @@ pub(crate) mod auth;
 pub(crate) mod jetstream;
 pub(crate) mod leafnodes;
 pub(crate) mod logging;
+pub(crate) mod operator;
 pub(crate) mod permissions;
 pub(crate) mod remote;
 pub(crate) mod server;

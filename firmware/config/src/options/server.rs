@@ -86,6 +86,7 @@ pub(crate) fn read(map: &Map, config: &mut Config, report: &mut Report) {
             || read_limits(key, entry, &mut config.limits, report)
             || read_times(key, value, config, report)
             || read_switches(key, value, config, report)
+            || config.operator_mode.read(key, value, report)
             || read_blocks(key, value, config, &mut names, report);
         if !read {
             report.other(Block::Top, entry);
