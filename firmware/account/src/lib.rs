@@ -1,4 +1,4 @@
-//! Who someone is and what they may do: accounts, users, nkeys and permissions.
+//! Who someone is and what they may do: accounts, users, nkeys, JWT and permissions.
 //!
 //! This crate knows no connections and no configuration files; it is told a directory of
 //! accounts and users and answers questions about it. It runs no password hash: see
@@ -8,12 +8,14 @@ mod access;
 mod authenticate;
 mod credentials;
 mod directory;
+pub mod jwt;
 mod limits;
 pub mod nkey;
 mod permissions;
 mod plan;
 mod question;
 mod secret;
+pub mod xkey;
 
 pub use access::Access;
 pub use authenticate::{Identity, PeerKind, Verdict};

@@ -4,3 +4,7 @@ pub(crate) const CACHED_SUBJECTS_MAX: usize = 128;
 
 /// Characters of the longest nkey text looked at: a seed is 58.
 pub(crate) const NKEY_CHARS_MAX: usize = 64;
+
+/// Bytes of the longest token looked at.
+/// spec: nats-io/jwt v2 `MaxTokenSize`.
+pub(crate) const JWT_BYTES_MAX: usize = 1024 * 1024;

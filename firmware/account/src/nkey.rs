@@ -61,16 +61,8 @@ impl KeyPair {
     /// # Errors
     /// When it is no seed.
     pub fn from_seed(seed: &str) -> Result<Self, NkeyError> {
-        let raw = decode(seed.trim())?;
-        let [first, second, key @ ..] = raw.as_slice() else {
-            return Err(NkeyError::Encoding);
-        };
-        if first & 0xf8 != SEED {
-            return Err(NkeyError::Prefix);
-        }
-        let role = Role::of_prefix((first & 0x07) << 5 | second >> 3)?;
-        let key: &[u8; 32] = key.try_into().map_err(|_| NkeyError::Encoding)?;
-        Ok(Self::from_random(role, key))
+        let (prefix, key) = seed_parts(seed)?;
+        Ok(Self::from_random(Role::of_prefix(prefix)?, &key))
     }
 
     /// The seed as text, `S…`; a secret.
@@ -85,9 +77,7 @@ impl KeyPair {
     /// The public half as text, starting with the letter of its role.
     #[must_use]
     pub fn public_key(&self) -> String {
-        let mut raw = vec![self.role.prefix()];
-        raw.extend_from_slice(self.key.verifying_key().as_bytes());
-        encode(raw)
+        public_text(self.role.prefix(), self.key.verifying_key().as_bytes())
     }
 
     /// The signature of `bytes`.
@@ -116,7 +106,7 @@ pub fn public_key(seed: &str) -> Result<String, NkeyError> {
 /// Whether `text` is a public key for `role`.
 #[must_use]
 pub fn is_public_key(role: Role, text: &str) -> bool {
-    public_bytes(role, text).is_ok()
+    public_bytes_of(role.prefix(), text).is_ok()
 }
 
 /// Whether `signature` (base64, url or standard) is the public key's signature of `bytes`.
@@ -125,7 +115,7 @@ pub fn verify(role: Role, public: &str, bytes: &[u8], signature: &str) -> bool {
     let Some(signature) = signature_bytes(signature) else {
         return false;
     };
-    public_bytes(role, public)
+    public_bytes_of(role.prefix(), public)
         .ok()
         .and_then(|key| VerifyingKey::from_bytes(&key).ok())
         .is_some_and(|key| {
@@ -159,14 +149,38 @@ impl Role {
     }
 }
 
-fn public_bytes(role: Role, text: &str) -> Result<[u8; 32], NkeyError> {
+/// The text of a public key.
+pub(crate) fn public_text(prefix: u8, key: &[u8; 32]) -> String {
+    let mut raw = vec![prefix];
+    raw.extend_from_slice(key);
+    encode(raw)
+}
+
+/// The public key in `text`, if its prefix is `wanted`.
+pub(crate) fn public_bytes_of(wanted: u8, text: &str) -> Result<[u8; 32], NkeyError> {
     let raw = decode(text)?;
     match raw.as_slice() {
-        [prefix, key @ ..] if *prefix == role.prefix() => {
-            key.try_into().map_err(|_| NkeyError::Encoding)
-        }
+        [prefix, key @ ..] if *prefix == wanted => key.try_into().map_err(|_| NkeyError::Encoding),
         _ => Err(NkeyError::Prefix),
     }
+}
+
+/// The private key in a seed, if its prefix is `wanted`.
+pub(crate) fn seed_bytes(wanted: u8, seed: &str) -> Result<[u8; 32], NkeyError> {
+    let (prefix, key) = seed_parts(seed)?;
+    (prefix == wanted).then_some(key).ok_or(NkeyError::Prefix)
+}
+
+fn seed_parts(seed: &str) -> Result<(u8, [u8; 32]), NkeyError> {
+    let raw = decode(seed.trim())?;
+    let [first, second, key @ ..] = raw.as_slice() else {
+        return Err(NkeyError::Encoding);
+    };
+    if first & 0xf8 != SEED {
+        return Err(NkeyError::Prefix);
+    }
+    let key = key.try_into().map_err(|_| NkeyError::Encoding)?;
+    Ok(((first & 0x07) << 5 | second >> 3, key))
 }
 
 fn signature_bytes(text: &str) -> Option<[u8; 64]> {
