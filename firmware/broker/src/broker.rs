@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use crate::connection::{Connection, Kind, Session, State};
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::links::LinkSlot;
 use crate::slab::Slab;
+use crate::stock::Stock;
 use crate::{
     Conn, Level, Limits, LinkId, Next, Outbox, Output, PeerAddr, ServerFacts, Setup, Taken, Totals,
     Traffic,
@@ -45,8 +45,8 @@ pub struct Broker {
     pub(crate) spent: Vec<SubId>,
     /// Connections whose outbox ran over, found while others were being served.
     pub(crate) overrun: Vec<u32>,
-    /// Bytes waiting in all outboxes.
-    pub(crate) queued: Rc<Cell<usize>>,
+    /// Chunks of the outboxes, and how many bytes wait in them.
+    pub(crate) stock: Rc<Stock>,
     /// Whether some receiver can hardly follow, since this was last asked.
     pub(crate) stalled: bool,
     pub(crate) clients: usize,
@@ -103,7 +103,7 @@ impl Broker {
             changes: VecDeque::new(),
             spent: Vec::new(),
             overrun: Vec::new(),
-            queued: Rc::default(),
+            stock: Rc::default(),
             stalled: false,
             clients: 0,
             next_token: 0,
@@ -302,7 +302,7 @@ impl Broker {
     }
 
     pub(crate) fn add_connection(&mut self, conn: Conn, peer: PeerAddr, kind: Kind) -> u32 {
-        let outbox = Outbox::new(&self.queued);
+        let outbox = Outbox::new(&self.stock);
         let connection = Connection::new((conn, peer), self.now, &self.limits, outbox, kind);
         let slot = self.conns.insert(connection);
         self.by_conn.insert(conn, slot);

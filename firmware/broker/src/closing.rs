@@ -67,8 +67,8 @@ impl Broker {
     /// Gives up the fullest outbox when all together are too full.
     pub(crate) fn relieve(&mut self) {
         let max = self.limits.outboxes_bytes_max.unwrap_or(usize::MAX);
-        self.stalled |= self.queued.get() > max / 4 * 3;
-        if self.queued.get() <= max {
+        self.stalled |= self.stock.waiting() > max / 4 * 3;
+        if self.stock.waiting() <= max {
             return;
         }
         let open = self

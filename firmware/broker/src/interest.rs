@@ -45,6 +45,8 @@ pub(crate) struct Interest {
     cache: HashMap<Box<str>, Rc<Matches>>,
     /// The subject asked for last and its matches: publishers repeat themselves.
     last: (String, Option<Rc<Matches>>),
+    /// The matches of a subject that isn't remembered; its memory is used again and again.
+    one_off: Rc<Matches>,
 }
 
 /// All subscriptions that want one subject.
@@ -86,6 +88,7 @@ impl Interest {
             tree: Tree::seeded(seed),
             cache: HashMap::new(),
             last: (String::new(), None),
+            one_off: Rc::default(),
         }
     }
 
@@ -119,6 +122,7 @@ impl Interest {
         {
             return Rc::clone(known);
         }
+        self.last.1 = None;
         let found = match self.cache.get(subject) {
             Some(known) => Rc::clone(known),
             None => self.look_up(subject, subs),
@@ -130,16 +134,18 @@ impl Interest {
     }
 
     fn look_up(&mut self, subject: &str, subs: &Slab<Sub>) -> Rc<Matches> {
-        let mut found = Matches::default();
-        self.tree.for_each_match(subject, &mut |id| {
-            if let Some(sub) = subs.get(*id) {
-                found.add(*id, sub);
-            }
-        });
-        let found = Rc::new(found);
         if is_one_off(subject) {
-            return found;
+            if Rc::get_mut(&mut self.one_off).is_none() {
+                self.one_off = Rc::default();
+            }
+            if let Some(found) = Rc::get_mut(&mut self.one_off) {
+                found.fill(&self.tree, subject, subs);
+            }
+            return Rc::clone(&self.one_off);
         }
+        let mut found = Matches::default();
+        found.fill(&self.tree, subject, subs);
+        let found = Rc::new(found);
         if self.cache.len() >= CACHED_MATCHES_MAX {
             self.cache.clear();
         }
@@ -166,6 +172,18 @@ fn is_one_off(subject: &str) -> bool {
 impl Matches {
     pub(crate) fn is_empty(&self) -> bool {
         self.plain.is_empty() && self.links.is_empty() && self.groups.is_empty()
+    }
+
+    /// Finds everybody anew.
+    fn fill(&mut self, tree: &Tree<SubId>, subject: &str, subs: &Slab<Sub>) {
+        self.plain.clear();
+        self.links.clear();
+        self.groups.clear();
+        tree.for_each_match(subject, &mut |id| {
+            if let Some(sub) = subs.get(*id) {
+                self.add(*id, sub);
+            }
+        });
     }
 
     fn add(&mut self, id: SubId, sub: &Sub) {

@@ -19,6 +19,7 @@ mod publish;
 mod reload;
 mod setup;
 mod slab;
+mod stock;
 mod subscribe;
 mod taken;
 mod trace;

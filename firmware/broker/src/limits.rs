@@ -59,11 +59,14 @@ pub(crate) const CACHED_MATCHES_MAX: usize = 1024;
 /// spec: nats-server v2.15.1 server/client.go `replyPermLimit`.
 pub(crate) const TRACKED_REPLIES_MAX: usize = 4096;
 
-/// The first chunk of an outbox, and what each further one grows to.
+/// The first chunk of an outbox: most need no more.
 pub(crate) const CHUNK_BYTES_MIN: usize = 4 * 1024;
 
-/// Chunks don't grow past this, unless one message needs more.
+/// Further chunks, unless one message needs more.
 pub(crate) const CHUNK_BYTES_MAX: usize = 64 * 1024;
+
+/// Empty chunks that are kept for all connections together.
+pub(crate) const SPARE_BYTES_MAX: usize = 1280 * 1024;
 
 /// Bytes of a connection's name, language or version that are kept.
 pub(crate) const CLIENT_WORD_BYTES_MAX: usize = 256;

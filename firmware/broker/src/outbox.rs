@@ -1,21 +1,22 @@
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::limits::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN};
+use crate::limits::CHUNK_BYTES_MAX;
+use crate::stock::Stock;
 
 /// What waits to be written to one connection, as few large chunks.
 ///
 /// Bounded by the broker: it closes the connection rather than let it grow past
-/// [`crate::Limits::outbox_bytes_max`]. A drained outbox holds no memory.
+/// [`crate::Limits::outbox_bytes_max`]. A drained outbox holds no chunk.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    chunks: VecDeque<Vec<u8>>,
+    /// The oldest chunk. Most of the time there is no other.
+    first: Vec<u8>,
     /// Bytes of the first chunk that are written already.
     written: usize,
+    more: VecDeque<Vec<u8>>,
     len: usize,
-    /// Bytes waiting in all outboxes of a broker.
-    total: Rc<Cell<usize>>,
+    stock: Rc<Stock>,
 }
 
 impl Drop for Outbox {
@@ -25,11 +26,15 @@ impl Drop for Outbox {
 }
 
 impl Outbox {
-    /// An empty one whose bytes count in `total` too.
-    pub(crate) fn new(total: &Rc<Cell<usize>>) -> Self {
-        let mut outbox = Self::default();
-        outbox.total = Rc::clone(total);
-        outbox
+    /// An empty one that takes its chunks from a stock, and counts its bytes there too.
+    pub(crate) fn new(stock: &Rc<Stock>) -> Self {
+        Self {
+            first: Vec::new(),
+            written: 0,
+            more: VecDeque::new(),
+            len: 0,
+            stock: Rc::clone(stock),
+        }
     }
 
     /// Bytes waiting.
@@ -46,14 +51,11 @@ impl Outbox {
 
     /// What waits, in order, for a vectored write.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        let first = self
-            .chunks
-            .front()
-            .and_then(|chunk| chunk.get(self.written..));
-        let rest = self.chunks.iter().skip(1).map(Vec::as_slice);
+        let first = self.first.get(self.written..);
+        let more = self.more.iter().map(Vec::as_slice);
         first
             .into_iter()
-            .chain(rest)
+            .chain(more)
             .filter(|slice| !slice.is_empty())
     }
 
@@ -61,16 +63,17 @@ impl Outbox {
     pub fn advance(&mut self, bytes: usize) {
         let bytes = bytes.min(self.len);
         self.len -= bytes;
-        self.total.set(self.total.get().saturating_sub(bytes));
+        self.stock.subtract(bytes);
         self.written += bytes;
-        while let Some(first) = self.chunks.front() {
-            if self.len > 0 && first.len() > self.written {
-                return;
-            }
-            self.written -= first.len().min(self.written);
-            self.chunks.pop_front();
+        while self.first.capacity() > 0 && (self.len == 0 || self.written >= self.first.len()) {
+            self.written = self.written.saturating_sub(self.first.len());
+            let next = self.more.pop_front().unwrap_or_default();
+            self.stock
+                .give_back(core::mem::replace(&mut self.first, next));
         }
-        self.chunks.shrink_to(CHUNKS_KEPT);
+        if self.more.capacity() > CHUNKS_KEPT && self.more.is_empty() {
+            self.more.shrink_to(CHUNKS_KEPT);
+        }
     }
 
     /// Appends what `write` writes, which should be about `expected` bytes.
@@ -79,35 +82,40 @@ impl Outbox {
         expected: usize,
         write: impl FnOnce(&mut Vec<u8>) -> R,
     ) -> R {
-        let mut made = Vec::new();
-        let chunk = match self.chunks.back_mut() {
-            Some(last) if last.capacity() - last.len() >= expected => last,
-            last => {
-                let next = last.map_or(CHUNK_BYTES_MIN, |last| {
-                    (last.capacity() * 2).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
-                });
-                self.chunks
-                    .push_back(Vec::with_capacity(next.max(expected)));
-                self.chunks.back_mut().unwrap_or(&mut made)
-            }
-        };
+        let last = self.more.back().unwrap_or(&self.first);
+        if last.capacity() - last.len() < expected {
+            self.begin_chunk(expected);
+        }
+        let chunk = self.more.back_mut().unwrap_or(&mut self.first);
         let before = chunk.len();
         let result = write(chunk);
         let added = chunk.len() - before;
         self.len += added;
-        self.total.set(self.total.get() + added);
+        self.stock.add(added);
         result
     }
 
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
-        self.total.set(self.total.get().saturating_sub(self.len));
+        self.stock.subtract(self.len);
         (self.len, self.written) = (0, 0);
-        self.chunks = VecDeque::new();
+        self.first = Vec::new();
+        self.more = VecDeque::new();
+    }
+
+    #[cold]
+    fn begin_chunk(&mut self, expected: usize) {
+        if self.first.capacity() == 0 {
+            self.first = self.stock.take(expected);
+        } else {
+            // Who didn't fit into one small chunk is a busy one.
+            let chunk = self.stock.take(expected.max(CHUNK_BYTES_MAX));
+            self.more.push_back(chunk);
+        }
     }
 }
 
-/// Places for chunks that a drained outbox keeps.
+/// Places for further chunks that a drained outbox keeps.
 const CHUNKS_KEPT: usize = 4;
 
 #[cfg(test)]
@@ -135,7 +143,8 @@ mod tests {
         given.extend(all(&outbox));
         assert!(given == expected);
         outbox.advance(usize::MAX);
-        assert!(outbox.is_empty() && outbox.chunks.is_empty());
+        assert!(outbox.is_empty() && outbox.more.is_empty());
+        assert_eq!(outbox.first.capacity(), 0);
     }
 
     #[test]
