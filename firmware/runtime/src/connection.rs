@@ -12,7 +12,8 @@ use tokio::time::Instant;
 use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::{
-    CLOSE_WAIT, FAREWELL_READ_BYTES_MAX, READ_BYTES, STALL_WAIT, WRITE_SLICES_MAX,
+    CLOSE_WAIT, FAREWELL_BUFFER_BYTES, FAREWELL_READ_BYTES_MAX, READ_BYTES, STALL_WAIT,
+    WRITE_SLICES_MAX,
 };
 
 /// One socket and what its task has to know.
@@ -282,7 +283,8 @@ impl Connection {
 /// Takes what the peer still sends: closing over unread bytes would reset the connection and
 /// could take our last words from the peer.
 async fn read_to_end(stream: &TcpStream) {
-    let mut sink = [0; 4096];
+    // On the heap: each connection's task has room for what lives across an await.
+    let mut sink = vec![0; FAREWELL_BUFFER_BYTES];
     let mut left = FAREWELL_READ_BYTES_MAX;
     while left > 0 && stream.readable().await.is_ok() {
         match stream.try_read(&mut sink) {

@@ -25,6 +25,8 @@ pub(crate) const THREAD_STACK_BYTES: usize = 512 * 1024;
 pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// Bytes still read from a peer after we said goodbye.
 pub(crate) const FAREWELL_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How many of those are read at once.
+pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
 /// Bytes of an HTTP request head.
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of an HTTP request.
