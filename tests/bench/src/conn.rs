@@ -4,8 +4,17 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use interop::Server;
+
 const READ_BOUND: Duration = Duration::from_secs(30);
 const BUFFER_BYTES: usize = 256 * 1024;
+
+/// What carries the bytes of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP as it is.
+    Plain,
+}
 
 /// A blocking connection with its own read buffer.
 #[derive(Debug)]
@@ -22,8 +31,9 @@ impl Conn {
     /// # Panics
     /// When the server isn't there or refuses.
     #[must_use]
-    pub fn open(addr: &str) -> Self {
-        let stream = TcpStream::connect(addr).expect("the server is there");
+    pub fn open(server: &Server, carrier: Carrier) -> Self {
+        let Carrier::Plain = carrier;
+        let stream = TcpStream::connect(server.addr()).expect("the server is there");
         stream.set_nodelay(true).expect("a socket option");
         stream
             .set_read_timeout(Some(READ_BOUND))
@@ -39,6 +49,15 @@ impl Conn {
         this.send(b"CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true}\r\n");
         this.settle();
         this
+    }
+
+    /// The same socket once more, to shut it from elsewhere.
+    ///
+    /// # Panics
+    /// When the system has no more files.
+    #[must_use]
+    pub fn twin(&self) -> TcpStream {
+        self.stream.try_clone().expect("a further handle")
     }
 
     /// Sends bytes as they are.
@@ -101,13 +120,18 @@ impl Conn {
         }
     }
 
-    /// Whether a further message is in the buffer already.
+    /// Whether a further message is in the buffer already, whole.
     #[must_use]
-    pub fn has_more(&self) -> bool {
-        self.start < self.end
+    pub fn has_message(&self) -> bool {
+        let held = &self.buffer[self.start..self.end];
+        let Some(newline) = held.iter().position(|byte| *byte == b'\n') else {
+            return false;
+        };
+        let line = &held[..newline.saturating_sub(1)];
+        !line.starts_with(b"MSG ") || held.len() > newline + number(line) + 2
     }
 
-    /// Reads and forgets; gives how many bytes came.
+    /// Reads and forgets; gives how many bytes came, 0 at the end.
     ///
     /// # Panics
     /// When nothing comes.
@@ -117,12 +141,9 @@ impl Conn {
             (self.start, self.end) = (0, 0);
             return held;
         }
-        let read = self
-            .stream
+        self.stream
             .read(&mut self.buffer)
-            .expect("the server goes on sending");
-        assert!(read > 0, "the server has closed");
-        read
+            .expect("the server goes on sending")
     }
 
     fn line(&mut self) -> Vec<u8> {
