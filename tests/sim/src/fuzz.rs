@@ -6,9 +6,11 @@
 mod config;
 mod store;
 mod subject;
+mod websocket;
 mod wire;
 
 pub use config::config;
 pub use store::store;
 pub use subject::subject;
+pub use websocket::websocket;
 pub use wire::wire;

@@ -42,6 +42,11 @@ fn config() {
 }
 
 #[test]
+fn websocket() {
+    replay("websocket", sim::fuzz::websocket);
+}
+
+#[test]
 fn store() {
     replay("store", sim::fuzz::store);
 }

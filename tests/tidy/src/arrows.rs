@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/clock", &[]),
     ("firmware/subject", &[]),
     ("firmware/wire", &[]),
+    ("firmware/websocket", &[]),
     ("board-support/board", &[]),
     ("firmware/account", &["firmware/subject"]),
     ("firmware/config", &["firmware/subject"]),
@@ -45,7 +46,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/monitor", &["firmware/node"]),
     (
         "firmware/runtime",
-        &["firmware/node", "firmware/monitor", "firmware/store"],
+        &[
+            "firmware/node",
+            "firmware/monitor",
+            "firmware/store",
+            "firmware/websocket",
+        ],
     ),
     (
         "firmware/frond",
@@ -73,6 +79,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/node",
             "firmware/leaf",
             "firmware/store",
+            "firmware/websocket",
             "hub/route",
             "hub/gateway",
             "hub/cluster",
@@ -103,6 +110,7 @@ pub(crate) const PURE: &[&str] = &[
     "firmware/node",
     "firmware/ota",
     "firmware/subject",
+    "firmware/websocket",
     "firmware/wire",
     "hub/cluster",
     "hub/gateway",
