@@ -6,16 +6,7 @@ use std::sync::Arc;
 use crate::directory::Logins;
 use crate::nkey::{Role, verify};
 use crate::secret::{Check, Secret};
-use crate::{AccountId, Credentials, Directory, Login, Question, User};
-
-/// What kind of peer asks to be let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PeerKind {
-    /// A client.
-    Client,
-    /// Another server, as a leafnode.
-    Leafnode,
-}
+use crate::{AccountId, Caller, Credentials, Directory, Login, PeerKind, Question, User};
 
 /// Who a connection turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +36,9 @@ impl Identity {
     }
 
     /// Whether its user may connect this way.
-    fn may_be(&self, kind: PeerKind) -> bool {
+    fn may_come(&self, caller: &Caller<'_>) -> bool {
         let only = self.user.as_ref().and_then(|user| user.only.as_ref());
-        only.is_none_or(|only| only.contains(&kind))
+        only.is_none_or(|only| only.contains(&caller.connection_type()))
     }
 
     fn of(user: &Arc<User>) -> Self {
@@ -68,18 +59,18 @@ impl Identity {
 impl Directory {
     /// Who the holder of these credentials is. `nonce` is what its `INFO` carried.
     #[must_use]
-    pub fn authenticate(&self, given: &Credentials, nonce: &str, kind: PeerKind) -> Verdict {
-        let verdict = self.judge(given, nonce, kind);
+    pub fn authenticate(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
+        let verdict = self.judge(given, nonce, caller);
         match verdict.expected() {
-            Some(who) if !who.may_be(kind) => Verdict::Refuse,
+            Some(who) if !who.may_come(caller) => Verdict::Refuse,
             Some(_) | None => verdict,
         }
     }
 
-    fn judge(&self, given: &Credentials, nonce: &str, kind: PeerKind) -> Verdict {
-        let logins = self.logins_of(kind);
+    fn judge(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
+        let logins = self.logins_of(caller.kind);
         if logins.is_empty() {
-            return Verdict::Accept(Identity::nobody(match kind {
+            return Verdict::Accept(Identity::nobody(match caller.kind {
                 PeerKind::Client => self.default_account(),
                 PeerKind::Leafnode => self.leaf_default,
             }));
@@ -106,12 +97,12 @@ impl Directory {
 
     /// Whom a peer becomes that says something else than `CONNECT` first.
     #[must_use]
-    pub fn without_connect(&self) -> Option<Identity> {
+    pub fn without_connect(&self, caller: &Caller<'_>) -> Option<Identity> {
         if !self.auth_required() {
             return Some(Identity::nobody(self.default_account()));
         }
         let nobody = self.no_auth_user.as_ref().map(Identity::of)?;
-        nobody.may_be(PeerKind::Client).then_some(nobody)
+        nobody.may_come(caller).then_some(nobody)
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::nkey::{Role, is_public_key};
-use crate::{AccountId, AccountLimits, Login, PeerKind, Permissions, Plan, UserPlan};
+use crate::{
+    AccountId, AccountLimits, ConnectionType, Login, PeerKind, Permissions, Plan, UserPlan,
+};
 
 /// All accounts and users of this server.
 #[derive(Clone, Debug)]
@@ -43,7 +45,7 @@ pub struct User {
     /// What it may do; `None` is everything.
     pub permissions: Option<Arc<Permissions>>,
     /// How it may connect; `None` is any way.
-    pub only: Option<Vec<PeerKind>>,
+    pub only: Option<Vec<ConnectionType>>,
 }
 
 /// What a change of the configuration did to a user.

@@ -6,6 +6,7 @@
 
 mod access;
 mod authenticate;
+mod caller;
 mod credentials;
 mod directory;
 pub mod jwt;
@@ -15,10 +16,12 @@ mod permissions;
 mod plan;
 mod question;
 mod secret;
+mod tls;
 pub mod xkey;
 
 pub use access::Access;
-pub use authenticate::{Identity, PeerKind, Verdict};
+pub use authenticate::{Identity, Verdict};
+pub use caller::{Caller, ConnectionType, PeerKind, Transport};
 pub use credentials::{AccountId, Credentials};
 pub use directory::{
     Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
@@ -27,3 +30,4 @@ pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};
 pub use question::{Answer, Question};
 pub use secret::Secret;
+pub use tls::{DnPart, PeerCert, TlsSession};

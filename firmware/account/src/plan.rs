@@ -1,4 +1,4 @@
-use crate::{PeerKind, Permissions, Secret};
+use crate::{ConnectionType, Permissions, Secret};
 
 /// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ pub struct UserPlan {
     /// What it may do; `None` is everything.
     pub permissions: Option<Permissions>,
     /// How it may connect (`allowed_connection_types`); `None` is any way.
-    pub only: Option<Vec<PeerKind>>,
+    pub only: Option<Vec<ConnectionType>>,
 }
 
 /// How a user proves itself.

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
 use frond_account::Directory;
-use frond_broker::{Broker, Conn, Limits, Output, PeerAddr, ServerFacts, Setup};
+use frond_broker::{Arrival, Broker, Conn, Limits, Output, PeerAddr, ServerFacts, Setup};
 use frond_clock::{Now, Rng};
 use frond_wire::ServerInfo;
 
@@ -30,7 +30,7 @@ fn main() {
         port: 1,
     };
     for conn in [Conn(1), Conn(2)] {
-        broker.open(Now::default(), conn, peer);
+        broker.open(Now::default(), conn, Arrival::plain(peer));
         let connect = b"CONNECT {\"verbose\":false,\"pedantic\":false}\r\n";
         broker.bytes(Now::default(), conn, connect);
     }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use frond_account::{AccountId, Directory};
+use frond_account::{AccountId, Directory, TlsSession};
 use frond_clock::{Instant, Now, Rng, Timers};
 use frond_wire::{ServerInfo, Step, WireError, encode};
 
@@ -13,7 +13,7 @@ use crate::links::LinkSlot;
 use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::{
-    Conn, Level, Limits, LinkId, Next, Outbox, Output, PeerAddr, ServerFacts, Setup, Taken, Totals,
+    Arrival, Conn, Level, Limits, LinkId, Next, Outbox, Output, ServerFacts, Setup, Taken, Totals,
     Traffic,
 };
 
@@ -117,12 +117,12 @@ impl Broker {
     }
 
     /// A client connected. `conn` must be new.
-    pub fn open(&mut self, now: Now, conn: Conn, peer: PeerAddr) {
+    pub fn open(&mut self, now: Now, conn: Conn, arrival: Arrival) {
         self.now = now;
         let nonce = self.nonce();
         let session = Session::new(self.directory.default_account(), nonce, now.mono);
         let kind = Kind::Client(Box::new(session));
-        let slot = self.add_connection(conn, peer, kind);
+        let slot = self.add_connection(conn, arrival, kind);
         self.totals.connections += 1;
         self.clients += 1;
         self.log_connection(slot, Level::Debug, "Client connection created");
@@ -133,13 +133,43 @@ impl Broker {
                 "maximum connections exceeded",
                 "Maximum Connections Exceeded",
             );
-        } else if self.directory.auth_announced() {
-            let at = now.mono + self.limits.auth_time_max;
+        } else if !self.awaits_tls(slot) {
+            self.await_connect(conn);
+        }
+        self.settle();
+    }
+
+    /// The TLS handshake of an [`crate::Security::Upgrade`] or [`crate::Security::Optional`]
+    /// connection, or of one that a link wanted secured, is done.
+    pub fn secured(&mut self, now: Now, conn: Conn, session: Arc<TlsSession>) {
+        self.now = now;
+        let Some(slot) = self.by_conn.get(&conn).copied() else {
+            return;
+        };
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        connection.tls = Some(session);
+        match connection.kind {
+            Kind::Client(_) => self.await_connect(conn),
+            Kind::Link(link) => self.link_secured(link),
+            Kind::Closing => {}
+        }
+        self.settle();
+    }
+
+    /// From here on a client is expected to say who it is, or to be alive.
+    fn await_connect(&mut self, conn: Conn) {
+        if self.directory.auth_announced() {
+            let at = self.now.mono + self.limits.auth_time_max;
             self.timers.set(Alarm::Auth(conn), at);
         } else {
             self.plan_first_ping(conn);
         }
-        self.settle();
+    }
+
+    fn awaits_tls(&self, slot: u32) -> bool {
+        self.conns.get(slot).is_some_and(Connection::awaits_tls)
     }
 
     /// Bytes came: runs every whole operation at the start of `buf`.
@@ -286,6 +316,7 @@ impl Broker {
         };
         match (&connection.kind, first) {
             (Kind::Closing, _) => Readiness::Never,
+            _ if connection.awaits_tls() => Readiness::Verify,
             (Kind::Link(link), _) if self.is_verifying(*link) => Readiness::Verify,
             (Kind::Link(_), _) | (Kind::Client(_), None | Some(b'C' | b'c')) => {
                 match connection.session().map(|session| &session.state) {
@@ -301,9 +332,9 @@ impl Broker {
         }
     }
 
-    pub(crate) fn add_connection(&mut self, conn: Conn, peer: PeerAddr, kind: Kind) -> u32 {
+    pub(crate) fn add_connection(&mut self, conn: Conn, arrival: Arrival, kind: Kind) -> u32 {
         let outbox = Outbox::new(&self.stock);
-        let connection = Connection::new((conn, peer), self.now, &self.limits, outbox, kind);
+        let connection = Connection::new((conn, arrival), self.now, &self.limits, outbox, kind);
         let slot = self.conns.insert(connection);
         self.by_conn.insert(conn, slot);
         slot

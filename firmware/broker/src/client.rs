@@ -91,7 +91,12 @@ impl Broker {
 
     /// What to do with a client whose first word isn't `CONNECT`.
     pub(crate) fn start_without_connect(&mut self, slot: u32) -> Readiness {
-        match self.directory.without_connect() {
+        let wall = self.now.wall;
+        let identity = self.conns.get(slot).and_then(|connection| {
+            let caller = connection.caller(PeerKind::Client, wall);
+            self.directory.without_connect(&caller)
+        });
+        match identity {
             None => {
                 self.log_connection(slot, Level::Error, "authentication error");
                 self.refuse(slot, "Authorization Violation", "Authentication Failure");
@@ -128,6 +133,8 @@ impl Broker {
             },
             max_payload: self.payload_max_of(session.account),
             ldm: self.lame_duck,
+            tls_required: connection.security.is_required(),
+            tls_available: connection.security.is_optional(),
             ..self.info.clone()
         };
         if moment == InfoMoment::Connected {
@@ -161,12 +168,15 @@ impl Broker {
     }
 
     fn client_judge(&mut self, slot: u32, connect: Box<ConnectInfo>) {
-        let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
+        let Some(connection) = self.conns.get(slot) else {
+            return;
+        };
+        let Some(session) = connection.session() else {
             return;
         };
         let given = credentials(&connect);
-        let directory = &self.directory;
-        match directory.authenticate(&given, &session.nonce, PeerKind::Client) {
+        let caller = connection.caller(PeerKind::Client, self.now.wall);
+        match self.directory.authenticate(&given, &session.nonce, &caller) {
             Verdict::Refuse => self.violation(slot, &connect.user),
             Verdict::Accept(identity) => self.welcome(slot, identity, connect),
             Verdict::Ask(question) => self.client_ask(slot, question, connect),

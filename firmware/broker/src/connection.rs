@@ -1,29 +1,25 @@
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{Access, AccountId, Identity};
+use frond_account::{Access, AccountId, Caller, Identity, PeerKind, TlsSession, Transport};
 use frond_clock::{Instant, Now, Timestamp};
 use frond_wire::{ConnectInfo, Dialect, Parser};
 
 use crate::interest::SubId;
 use crate::limits::TRACKED_REPLIES_MAX;
-use crate::{Conn, Limits, LinkId, Outbox};
-
-/// Where a peer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerAddr {
-    /// Its address.
-    pub ip: IpAddr,
-    /// Its port.
-    pub port: u16,
-}
+use crate::{Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security};
 
 /// One transport and what is known of its other end.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) conn: Conn,
     pub(crate) peer: PeerAddr,
+    pub(crate) transport: Transport,
+    /// What its greeting promised.
+    pub(crate) security: Security,
+    /// What its TLS handshake showed, once it is done.
+    pub(crate) tls: Option<Arc<TlsSession>>,
     pub(crate) parser: Parser,
     pub(crate) outbox: Outbox,
     /// Whether a flush is already wished for.
@@ -117,7 +113,7 @@ pub(crate) struct Ping {
 
 impl Connection {
     pub(crate) fn new(
-        (conn, peer): (Conn, PeerAddr),
+        (conn, arrival): (Conn, Arrival),
         now: Now,
         limits: &Limits,
         outbox: Outbox,
@@ -127,9 +123,16 @@ impl Connection {
             Kind::Link(_) => Dialect::Leaf,
             Kind::Client(_) | Kind::Closing => Dialect::Client,
         };
+        let tls = match &arrival.security {
+            Security::Secured(session) => Some(Arc::clone(session)),
+            Security::Plain | Security::Upgrade | Security::Optional => None,
+        };
         Self {
             conn,
-            peer,
+            peer: arrival.peer,
+            transport: arrival.transport,
+            security: arrival.security,
+            tls,
             parser: Parser::new(dialect, limits.wire()),
             outbox,
             dirty: false,
@@ -137,6 +140,22 @@ impl Connection {
             started: now,
             last_activity: now.wall,
             traffic: Traffic::default(),
+        }
+    }
+
+    /// Whether nothing may be read before the TLS handshake is done.
+    pub(crate) const fn awaits_tls(&self) -> bool {
+        matches!(self.security, Security::Upgrade) && self.tls.is_none()
+    }
+
+    /// Who asks, when it asks as this kind of peer.
+    pub(crate) fn caller(&self, kind: PeerKind, wall: Timestamp) -> Caller<'_> {
+        Caller {
+            kind,
+            transport: self.transport,
+            ip: Some(self.peer.ip),
+            tls: self.tls.as_deref(),
+            wall_ns: wall.as_nanos(),
         }
     }
 

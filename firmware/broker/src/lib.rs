@@ -3,6 +3,7 @@
 //! This crate knows no streams (a stream is a number it delivers to), no sockets and no files.
 //! [`Broker`] is the machine; [`Link`] is the seam to other servers.
 
+mod arrival;
 mod broker;
 mod client;
 mod closing;
@@ -29,8 +30,9 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use arrival::{Arrival, PeerAddr, Security};
 pub use broker::Broker;
-pub use connection::{PeerAddr, Traffic};
+pub use connection::Traffic;
 pub use limits::Limits;
 pub use link::{
     Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Sent,

@@ -21,6 +21,9 @@ pub trait Link: Debug {
     /// The transport is up. An accepting link greets here, a soliciting one waits for the greeting.
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls);
 
+    /// The TLS handshake is done that the greeting announced or [`Upcalls::secure`] asked for.
+    fn secured(&mut self, _now: Now, _up: &mut dyn Upcalls) {}
+
     /// Bytes came from the peer: called once per read, before its operations, so that a large
     /// message on a slow line counts as life long before it is complete.
     fn heard(&mut self, now: Now);
@@ -95,8 +98,20 @@ pub trait Upcalls {
     /// A message from the peer enters the one path: plain subscriptions, and of the queue
     /// groups only those named.
     fn publish(&mut self, message: &Message<'_>, queues: &[&str]);
-    /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`].
-    fn dial(&mut self, host: &str, port: u16, timeout: std::time::Duration);
+    /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`]. With `tls_first` the
+    /// connection is secured before it is opened, with a server of that name.
+    fn dial(
+        &mut self,
+        host: &str,
+        port: u16,
+        timeout: std::time::Duration,
+        tls_first: Option<&str>,
+    );
+    /// Shake hands as TLS client with a server of this name before anything more is read; the
+    /// answer comes as [`Link::secured`] or [`Link::closed`].
+    fn secure(&mut self, server_name: &str);
+    /// Whether the connection is encrypted.
+    fn is_secured(&self) -> bool;
     /// Other links that are bound now, for duplicates and loops.
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)>;
     /// Writes `-ERR '<text>'` to another link's peer and closes it.

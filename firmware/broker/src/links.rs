@@ -12,8 +12,8 @@ use crate::connection::Kind;
 use crate::interest::{Change, SubId};
 use crate::upcalls::Up;
 use crate::{
-    Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Output,
-    PeerAddr, Source, Upcalls,
+    Arrival, Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Output,
+    Source, Upcalls,
 };
 
 /// A link and what the broker knows of it.
@@ -101,9 +101,9 @@ impl Broker {
     }
 
     /// The connection that [`crate::Output::Dial`] asked for.
-    pub fn opened(&mut self, now: Now, conn: Conn, id: LinkId, peer: PeerAddr) {
+    pub fn opened(&mut self, now: Now, conn: Conn, id: LinkId, arrival: Arrival) {
         self.now = now;
-        self.connect_link(conn, id, peer);
+        self.connect_link(conn, id, arrival);
     }
 
     /// It could not be had.
@@ -114,10 +114,16 @@ impl Broker {
     }
 
     /// Another server connected.
-    pub fn accept(&mut self, now: Now, conn: Conn, peer: PeerAddr, link: Box<dyn Link>) -> LinkId {
+    pub fn accept(
+        &mut self,
+        now: Now,
+        conn: Conn,
+        arrival: Arrival,
+        link: Box<dyn Link>,
+    ) -> LinkId {
         self.now = now;
         let id = self.add_link(link, true);
-        self.connect_link(conn, id, peer);
+        self.connect_link(conn, id, arrival);
         id
     }
 
@@ -128,6 +134,10 @@ impl Broker {
             let status = slot.link.as_ref()?.status();
             Some((*id, conn.map(|connection| connection.conn), status))
         })
+    }
+
+    pub(crate) fn link_secured(&mut self, id: LinkId) {
+        self.call(id, |link, now, up| link.secured(now, up));
     }
 
     pub(crate) fn link_heard(&mut self, id: LinkId) {
@@ -160,11 +170,16 @@ impl Broker {
 
     /// Judges what the peer of a link gave.
     pub(crate) fn judge_link(&mut self, id: LinkId, mut pending: Pending) {
+        let link = self.links.get(&id);
+        let connection = link
+            .and_then(|link| link.slot)
+            .and_then(|slot| self.conns.get(slot));
+        let Some(connection) = connection else {
+            return;
+        };
+        let caller = connection.caller(PeerKind::Leafnode, self.now.wall);
         let (given, nonce) = (&pending.credentials, &pending.nonce);
-        match self
-            .directory
-            .authenticate(given, nonce, PeerKind::Leafnode)
-        {
+        match self.directory.authenticate(given, nonce, &caller) {
             Verdict::Accept(identity) => self.welcome_link(id, identity),
             Verdict::Refuse => self.tell(id, Call::Verdict(LinkVerdict::Refused)),
             Verdict::Ask(question) => {
@@ -302,8 +317,8 @@ impl Broker {
         id
     }
 
-    fn connect_link(&mut self, conn: Conn, id: LinkId, peer: PeerAddr) {
-        let slot = self.add_connection(conn, peer, Kind::Link(id));
+    fn connect_link(&mut self, conn: Conn, id: LinkId, arrival: Arrival) {
+        let slot = self.add_connection(conn, arrival, Kind::Link(id));
         match self.links.get_mut(&id) {
             Some(link) if link.slot.is_none() => link.slot = Some(slot),
             // It has another connection already, or is gone: this one is nobody's.

@@ -30,6 +30,18 @@ pub enum Output {
         port: u16,
         /// Give up after this.
         timeout: Duration,
+        /// TLS comes before the first word, with a server of this name.
+        tls_first: Option<String>,
+    },
+    /// Shake hands as a TLS client on a connection that is open, before anything more is read;
+    /// answer with [`crate::Broker::secured`] or [`crate::Broker::closed`].
+    Secure {
+        /// For this link.
+        link: LinkId,
+        /// The connection.
+        conn: Conn,
+        /// The name the peer's certificate has to be for.
+        server_name: String,
     },
     /// A message for a subscription of this server itself.
     Internal {

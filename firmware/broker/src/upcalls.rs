@@ -9,7 +9,7 @@ use crate::interest::{Change, Owner, Sub};
 use crate::links::{Bound, Pending};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{
-    Broker, InterestChange, Level, LinkId, LinkPeer, Output, ServerFacts, Source, Upcalls,
+    Broker, InterestChange, Level, LinkId, LinkPeer, Output, Security, ServerFacts, Source, Upcalls,
 };
 
 /// The broker as a link sees it during one call.
@@ -242,13 +242,36 @@ impl Upcalls for Up<'_> {
         });
     }
 
-    fn dial(&mut self, host: &str, port: u16, timeout: Duration) {
+    fn dial(&mut self, host: &str, port: u16, timeout: Duration, tls_first: Option<&str>) {
         self.broker.outputs.push_back(Output::Dial {
             link: self.id,
             host: host.to_owned(),
             port,
             timeout,
+            tls_first: tls_first.map(str::to_owned),
         });
+    }
+
+    fn secure(&mut self, server_name: &str) {
+        let link = self.broker.links.get(&self.id);
+        let connection = link
+            .and_then(|link| link.slot)
+            .and_then(|slot| self.broker.conns.get_mut(slot));
+        if let Some(connection) = connection {
+            connection.security = Security::Upgrade;
+            self.broker.outputs.push_back(Output::Secure {
+                link: self.id,
+                conn: connection.conn,
+                server_name: server_name.to_owned(),
+            });
+        }
+    }
+
+    fn is_secured(&self) -> bool {
+        let link = self.broker.links.get(&self.id);
+        link.and_then(|link| link.slot)
+            .and_then(|slot| self.broker.conns.get(slot))
+            .is_some_and(|connection| connection.tls.is_some())
     }
 
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {

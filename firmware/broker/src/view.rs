@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{AccountId, Directory};
+use frond_account::{AccountId, Directory, TlsSession, Transport};
 use frond_clock::Timestamp;
 
 use crate::connection::{Kind, State};
@@ -39,6 +39,10 @@ pub struct ClientView {
     pub traffic: Traffic,
     /// How many subscriptions it has.
     pub subscriptions: usize,
+    /// What carries its bytes.
+    pub transport: Transport,
+    /// What its TLS handshake showed.
+    pub tls: Option<Arc<TlsSession>>,
 }
 
 /// A client that is gone.
@@ -202,6 +206,13 @@ impl Broker {
         })
     }
 
+    /// What the TLS handshake of a connection showed, whoever is at its other end.
+    #[must_use]
+    pub fn tls(&self, conn: Conn) -> Option<&Arc<TlsSession>> {
+        let connection = self.conns.get(*self.by_conn.get(&conn)?)?;
+        connection.tls.as_ref()
+    }
+
     /// Clients connected now.
     #[must_use]
     pub const fn client_count(&self) -> usize {
@@ -260,6 +271,8 @@ impl Broker {
             pending_bytes: connection.outbox.len(),
             traffic: connection.traffic,
             subscriptions: session.subs.len(),
+            transport: connection.transport,
+            tls: connection.tls.clone(),
         })
     }
 }

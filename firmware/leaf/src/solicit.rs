@@ -97,7 +97,7 @@ impl Solicit {
         self.state = State::Dialing {
             until: now.mono + self.remote.dial_timeout + DIAL_GRACE,
         };
-        up.dial(&url.host, url.port, self.remote.dial_timeout);
+        up.dial(&url.host, url.port, self.remote.dial_timeout, None);
     }
 
     fn on_first_info(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) {

@@ -19,6 +19,7 @@ pub(crate) struct Mock {
     pub(crate) interest: Vec<OwnedInterest>,
     pub(crate) peers: Vec<(LinkId, AccountId, LinkPeer)>,
     pub(crate) full: bool,
+    pub(crate) secured: bool,
     rng: Rng,
 }
 
@@ -79,6 +80,7 @@ impl Mock {
             interest: Vec::new(),
             peers: Vec::new(),
             full: false,
+            secured: false,
             rng: Rng::seeded(1),
         }
     }
@@ -158,8 +160,14 @@ impl Upcalls for Mock {
             message.payload.len()
         ));
     }
-    fn dial(&mut self, host: &str, port: u16, _timeout: Duration) {
+    fn dial(&mut self, host: &str, port: u16, _timeout: Duration, _tls_first: Option<&str>) {
         self.calls.push(format!("dial {host}:{port}"));
+    }
+    fn secure(&mut self, server_name: &str) {
+        self.calls.push(format!("secure {server_name}"));
+    }
+    fn is_secured(&self) -> bool {
+        self.secured
     }
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
         self.peers.clone()

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use frond_account::Directory;
-use frond_broker::{Broker, Conn, Limits, Output, PeerAddr, ServerFacts, Setup};
+use frond_broker::{Arrival, Broker, Conn, Limits, Output, PeerAddr, ServerFacts, Setup};
 use frond_clock::{Instant, Now, Rng};
 use frond_leaf::{Accept, Listener, Remote, RemoteUrl, Solicit};
 use frond_wire::ServerInfo;
@@ -67,7 +67,9 @@ impl Net {
 
     fn client(&mut self, server: usize, says: &str) -> Conn {
         let conn = self.conn();
-        self.servers[server].broker.open(self.now, conn, PEER);
+        self.servers[server]
+            .broker
+            .open(self.now, conn, Arrival::plain(PEER));
         self.say(server, conn, "CONNECT {\"verbose\":false}\r\n");
         self.say(server, conn, says);
         conn
@@ -143,10 +145,11 @@ impl Net {
                 self.lines.insert((peer, there), (server, here));
                 let accept = Box::new(Accept::new(Listener::new("s", port), there.0));
                 let broker = &mut self.servers[server].broker;
-                broker.opened(self.now, here, link, PEER);
+                broker.opened(self.now, here, link, Arrival::plain(PEER));
                 let broker = &mut self.servers[peer].broker;
-                broker.accept(self.now, there, PEER, accept);
+                broker.accept(self.now, there, Arrival::plain(PEER), accept);
             }
+            Output::Secure { .. } => panic!("nobody wants TLS here"),
             Output::Log { text, .. } => self.servers[server].logs.push(text),
             Output::Internal { .. }
             | Output::Ask { .. }

@@ -1,8 +1,9 @@
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{Answer, Identity};
-use frond_broker::{Conn, LinkId, PeerAddr, Taken};
+use frond_account::{Answer, Identity, TlsSession};
+use frond_broker::{Arrival, Conn, LinkId, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
 
 /// What happens to the node from outside.
@@ -14,10 +15,18 @@ pub enum Input<'a> {
         conn: Conn,
         /// Which listener.
         listener: Listener,
-        /// Who called.
-        peer: PeerAddr,
+        /// Who called, and how.
+        arrival: Arrival,
         /// The address of ours that was called.
         called: IpAddr,
+    },
+    /// The TLS handshake of a connection is done: one that was to be upgraded, or the answer to
+    /// [`Output::Secure`].
+    Secured {
+        /// The connection.
+        conn: Conn,
+        /// What it showed.
+        session: Arc<TlsSession>,
     },
     /// A connection has bytes: everything received and not yet understood.
     Bytes {
@@ -41,7 +50,7 @@ pub enum Input<'a> {
         /// Who asked for it.
         link: LinkId,
         /// The new connection, or the system's words.
-        result: Result<(Conn, PeerAddr), String>,
+        result: Result<(Conn, Arrival), String>,
     },
     /// A batch is on the medium.
     Committed(Receipt),
@@ -100,6 +109,18 @@ pub enum Output {
         port: u16,
         /// How long to try.
         timeout: Duration,
+        /// TLS comes before the first word, with a server of this name.
+        tls_first: Option<String>,
+    },
+    /// Shake hands as a TLS client before anything more is read; the answer is
+    /// [`Input::Secured`] or [`Input::Closed`].
+    Secure {
+        /// Who asks.
+        link: LinkId,
+        /// The connection.
+        conn: Conn,
+        /// The name the peer's certificate has to be for.
+        server_name: String,
     },
     /// Keep a batch; the answer is [`Input::Committed`] or [`Input::Refused`].
     Append(Batch),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{Directory, nkey};
-use frond_broker::{Broker, ClosedClient, LinkId, Outbox, PeerAddr, ServerFacts, Setup};
+use frond_broker::{Arrival, Broker, ClosedClient, LinkId, Outbox, ServerFacts, Setup};
 use frond_clock::{Instant, Now, Rng};
 use frond_config::Config;
 use frond_wire::ServerInfo;
@@ -95,21 +95,22 @@ impl Node {
             Input::Opened {
                 conn,
                 listener: Listener::Client,
-                peer,
+                arrival,
                 ..
-            } => self.broker.open(now, conn, peer),
+            } => self.broker.open(now, conn, arrival),
             Input::Opened {
                 conn,
                 listener: Listener::Leaf,
-                peer,
+                arrival,
                 called,
-            } => self.accept_leaf(now, conn, peer, called),
+            } => self.accept_leaf(now, conn, arrival, called),
+            Input::Secured { conn, session } => self.broker.secured(now, conn, session),
             Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
             Input::Closed { conn, cause } => self.broker.closed(now, conn, cause),
             Input::Dialed {
                 link,
-                result: Ok((conn, peer)),
-            } => self.broker.opened(now, conn, link, peer),
+                result: Ok((conn, arrival)),
+            } => self.broker.opened(now, conn, link, arrival),
             Input::Dialed {
                 link,
                 result: Err(why),
@@ -229,7 +230,20 @@ impl Node {
         self.broker.set_trace(log.trace || log.trace_verbose);
     }
 
-    fn accept_leaf(&mut self, now: Now, conn: frond_broker::Conn, peer: PeerAddr, called: IpAddr) {
+    /// The configured remote that a link serves.
+    #[must_use]
+    pub fn remote(&self, link: LinkId) -> Option<&frond_config::Remote> {
+        let found = self.remotes.iter().find(|(_, id)| *id == link);
+        found.map(|(remote, _)| remote)
+    }
+
+    fn accept_leaf(
+        &mut self,
+        now: Now,
+        conn: frond_broker::Conn,
+        arrival: Arrival,
+        called: IpAddr,
+    ) {
         let Some(accept) = self.seed.links.accept else {
             return;
         };
@@ -240,7 +254,7 @@ impl Node {
             called,
             client_id: conn.0,
         });
-        self.broker.accept(now, conn, peer, link);
+        self.broker.accept(now, conn, arrival, link);
     }
 
     /// The streams say goodbye first, while there is still somebody to hear it.

@@ -70,22 +70,26 @@ fn user_plan(user: &config::User, account: Option<&str>) -> account::UserPlan {
         config::Identity::Nkey(key) => account::Login::Nkey(key.clone()),
     };
     account::UserPlan {
-        only: peer_kinds(&user.connection_types),
+        only: connection_types(&user.connection_types),
         login,
         account: account.map(str::to_owned),
         permissions: user.permissions.as_ref().map(permissions),
     }
 }
 
-/// Ways that are not built yet let nobody in.
-fn peer_kinds(types: &[config::ConnectionType]) -> Option<Vec<account::PeerKind>> {
-    let named = |one, kind| types.contains(&one).then_some(kind);
-    let standard = named(config::ConnectionType::Standard, account::PeerKind::Client);
-    let leafnode = named(
-        config::ConnectionType::Leafnode,
-        account::PeerKind::Leafnode,
-    );
-    (!types.is_empty()).then(|| standard.into_iter().chain(leafnode).collect())
+fn connection_types(types: &[config::ConnectionType]) -> Option<Vec<account::ConnectionType>> {
+    use account::ConnectionType as Out;
+    use config::ConnectionType as In;
+    let one = |kind: &In| match kind {
+        In::Standard => Out::Standard,
+        In::Websocket => Out::WebSocket,
+        In::Leafnode => Out::Leafnode,
+        In::LeafnodeWs => Out::LeafnodeWs,
+        In::Mqtt => Out::Mqtt,
+        In::MqttWs => Out::MqttWs,
+        In::InProcess => Out::InProcess,
+    };
+    (!types.is_empty()).then(|| types.iter().map(one).collect())
 }
 
 fn leaf_users(authorization: &config::LeafAuthorization) -> Vec<account::UserPlan> {

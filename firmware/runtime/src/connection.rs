@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use frond_broker::{Conn, Next, Outbox, Taken};
 use frond_node::Input;
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -13,13 +12,13 @@ use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::{
     CLOSE_WAIT, FAREWELL_BUFFER_BYTES, FAREWELL_READ_BYTES_MAX, READ_BYTES, STALL_WAIT,
-    WRITE_SLICES_MAX,
 };
+use crate::line::{Line, Written};
 
 /// One socket and what its task has to know.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    stream: TcpStream,
+    line: Line,
     /// The peer is slow: the outbox could not be emptied at once.
     blocked: Cell<bool>,
     /// When it last took a byte, while it is slow.
@@ -36,15 +35,9 @@ pub(crate) struct Socket {
 /// Starts the task that runs a socket until it ends.
 ///
 /// `write_deadline` is how long a slow peer may take not one byte before it is cut.
-pub(crate) fn start(
-    core: &Rc<Core>,
-    conn: Conn,
-    stream: TcpStream,
-    write_deadline: Option<Duration>,
-) {
-    let _ = stream.set_nodelay(true);
+pub(crate) fn start(core: &Rc<Core>, conn: Conn, line: Line, write_deadline: Option<Duration>) {
     let socket = Rc::new(Socket {
-        stream,
+        line,
         blocked: Cell::new(false),
         progress: Cell::new(Instant::now()),
         write_deadline,
@@ -62,7 +55,7 @@ impl Socket {
         if self.blocked.get() {
             return;
         }
-        match write_some(&self.stream, outbox) {
+        match self.line.write(outbox) {
             Ok(Written::All) => {}
             // An error shows again, and ends the task, when it reads or writes next.
             Ok(Written::Part) | Err(_) => {
@@ -91,31 +84,6 @@ impl Socket {
         self.again.set(true);
         self.changed.notify_one();
     }
-}
-
-enum Written {
-    All,
-    Part,
-}
-
-/// One `writev` after another until the outbox is empty or the socket is full.
-fn write_some(stream: &TcpStream, outbox: &mut Outbox) -> io::Result<Written> {
-    while !outbox.is_empty() {
-        let mut slices = [io::IoSlice::new(&[]); WRITE_SLICES_MAX];
-        let mut count = 0;
-        for (slot, slice) in slices.iter_mut().zip(outbox.slices()) {
-            *slot = io::IoSlice::new(slice);
-            count += 1;
-        }
-        match stream.try_write_vectored(slices.get(..count).unwrap_or_default()) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => outbox.advance(n),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Written::Part),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(Written::All)
 }
 
 /// The task of one socket: reads, feeds, writes, until the peer or the node ends it.
@@ -161,12 +129,12 @@ impl Connection {
             let stalled = matches!(self.next, Next::Stall(_));
             let socket = Rc::clone(&self.socket);
             tokio::select! {
-                ready = socket.stream.readable(), if reading => {
+                ready = socket.line.stream().readable(), if reading => {
                     if ready.is_err() || !self.read_once() {
                         return "Client Closed";
                     }
                 }
-                ready = socket.stream.writable(), if socket.blocked.get() => {
+                ready = socket.line.stream().writable(), if socket.blocked.get() => {
                     socket.blocked.set(false);
                     if ready.is_err() || !self.write_rest() {
                         return "Write Error";
@@ -188,7 +156,7 @@ impl Connection {
         let read = if self.rest.is_empty() {
             let core = Rc::clone(&self.core);
             let mut buffer = core.read_buffer.borrow_mut();
-            let read = self.socket.stream.try_read(&mut buffer);
+            let read = self.socket.line.read(&mut buffer);
             if let Ok(n @ 1..) = read {
                 let bytes = buffer.get(..n).unwrap_or_default();
                 let consumed = self.feed(bytes);
@@ -198,7 +166,7 @@ impl Connection {
             read
         } else {
             self.rest.reserve(READ_BYTES);
-            let read = self.socket.stream.try_read_buf(&mut self.rest);
+            let read = self.socket.line.read_more(&mut self.rest);
             if matches!(read, Ok(1..)) && self.is_enough() {
                 self.feed_rest();
             }
@@ -249,7 +217,7 @@ impl Connection {
                 return true;
             };
             let before = outbox.len();
-            let written = write_some(&self.socket.stream, outbox);
+            let written = self.socket.line.write(outbox);
             if outbox.len() < before {
                 self.socket.progress.set(Instant::now());
             }
@@ -262,7 +230,7 @@ impl Connection {
 
     /// Writes the last bytes for a bounded time and shuts the socket.
     async fn say_goodbye(&self) {
-        let stream = &self.socket.stream;
+        let stream = self.socket.line.stream();
         let write_all = async {
             loop {
                 self.socket.blocked.set(false);
@@ -282,7 +250,7 @@ impl Connection {
 
 /// Takes what the peer still sends: closing over unread bytes would reset the connection and
 /// could take our last words from the peer.
-async fn read_to_end(stream: &TcpStream) {
+async fn read_to_end(stream: &tokio::net::TcpStream) {
     // On the heap: each connection's task has room for what lives across an await.
     let mut sink = vec![0; FAREWELL_BUFFER_BYTES];
     let mut left = FAREWELL_READ_BYTES_MAX;

@@ -202,8 +202,14 @@ impl Core {
                 host,
                 port,
                 timeout,
+                tls_first: _,
             } => {
                 tokio::task::spawn_local(dial::dial(Rc::clone(self), link, host, port, timeout));
+            }
+            Output::Secure { conn, .. } => {
+                if let Some(socket) = self.socket(conn) {
+                    socket.close();
+                }
             }
             Output::Append(batch) => {
                 if let Some(disk) = &*self.disk.borrow() {

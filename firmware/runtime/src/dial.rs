@@ -2,12 +2,13 @@ use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use frond_broker::{LinkId, PeerAddr};
+use frond_broker::{Arrival, LinkId, PeerAddr};
 use frond_node::Input;
 use tokio::net::TcpStream;
 
 use crate::connection;
 use crate::core::Core;
+use crate::line::Line;
 use crate::options::plain;
 
 /// Opens a connection to another server and runs it, or tells why not.
@@ -22,10 +23,10 @@ pub(crate) async fn dial(core: Rc<Core>, link: LinkId, host: String, port: u16, 
         Ok(stream) => {
             let conn = core.number();
             let peer = peer_of(&stream);
-            connection::start(&core, conn, stream, None);
+            connection::start(&core, conn, Line::plain(stream), None);
             core.handle(Input::Dialed {
                 link,
-                result: Ok((conn, peer)),
+                result: Ok((conn, Arrival::plain(peer))),
             });
         }
         Err(words) => core.handle(Input::Dialed {

@@ -21,6 +21,7 @@ mod disk;
 mod files;
 mod http;
 mod limits;
+mod line;
 mod listener;
 mod log;
 mod meter;

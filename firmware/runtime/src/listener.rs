@@ -2,6 +2,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use frond_broker::Arrival;
 use frond_node::{Input, Listener};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -11,6 +12,7 @@ use crate::connection;
 use crate::core::Core;
 use crate::dial::peer_of;
 use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN};
+use crate::line::Line;
 use crate::options::plain;
 
 /// Connections the kernel may hold before they are accepted.
@@ -83,11 +85,11 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
         .map_or(peer.ip, |at| at.ip().to_canonical());
     let conn = core.number();
     let write_deadline = core.with_node(|node| node.write_deadline(kind));
-    connection::start(core, conn, stream, write_deadline);
+    connection::start(core, conn, Line::plain(stream), write_deadline);
     core.handle(Input::Opened {
         conn,
         listener: kind,
-        peer,
+        arrival: Arrival::plain(peer),
         called,
     });
 }

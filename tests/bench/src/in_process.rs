@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use frond_broker::{Conn, Next, PeerAddr, Taken};
+use frond_broker::{Arrival, Conn, Next, PeerAddr, Taken};
 use frond_clock::{Instant, Now, Timestamp};
 use frond_config::Nothing;
 use frond_node::{Input, LinkMakers, Listener, Node, NodeSeed, Output};
@@ -68,7 +68,7 @@ impl InProcess {
         let opened = Input::Opened {
             conn,
             listener: Listener::Client,
-            peer: PeerAddr { ip, port: 4321 },
+            arrival: Arrival::plain(PeerAddr { ip, port: 4321 }),
             called: ip,
         };
         self.node.handle(self.now, opened);

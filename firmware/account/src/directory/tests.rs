@@ -1,6 +1,6 @@
 use super::*;
 use crate::nkey::{KeyPair, sign};
-use crate::{AccountPlan, Credentials, Identity, PeerKind, Question, Secret, Verdict};
+use crate::{AccountPlan, Caller, Credentials, Identity, PeerKind, Question, Secret, Verdict};
 
 const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
 
@@ -25,7 +25,7 @@ fn user(name: &str, pass: &str) -> Credentials {
 }
 
 fn who(directory: &Directory, given: &Credentials, kind: PeerKind) -> Option<(String, String)> {
-    match directory.authenticate(given, "nonce", kind) {
+    match directory.authenticate(given, "nonce", &Caller::plain(kind)) {
         Verdict::Accept(identity) => {
             let account = directory.account(identity.account).unwrap();
             Some((account.name.to_string(), identity.name().to_owned()))
@@ -60,8 +60,11 @@ fn a_user_needs_its_own_password() {
     assert_eq!(client(&user("a", "pb")), None);
     assert_eq!(client(&user("c", "pa")), None);
     assert_eq!(client(&Credentials::default()), None);
-    assert_eq!(directory.without_connect(), None);
-    let asked = directory.authenticate(&user("b", "pw"), "", PeerKind::Client);
+    assert_eq!(
+        directory.without_connect(&Caller::plain(PeerKind::Client)),
+        None
+    );
+    let asked = directory.authenticate(&user("b", "pw"), "", &Caller::plain(PeerKind::Client));
     assert!(
         matches!(asked, Verdict::Ask(Question::Bcrypt { hash, password, then })
         if hash == HASH && password == "pw" && then.name() == "b")
@@ -131,7 +134,9 @@ fn the_no_auth_user_is_for_those_who_say_nothing() {
     assert_eq!(who(&directory, &silent, PeerKind::Client), pair("A", "a"));
     assert_eq!(who(&directory, &user("a", "x"), PeerKind::Client), None);
     assert_eq!(
-        directory.without_connect().map(|id| id.name().to_owned()),
+        directory
+            .without_connect(&Caller::plain(PeerKind::Client))
+            .map(|id| id.name().to_owned()),
         Some("a".into())
     );
     plan.no_auth_user = Some("zz".into());
@@ -196,7 +201,7 @@ fn ids_and_unchanged_users_survive_a_reload() {
     assert_eq!(second.find("A"), None);
     assert!(second.find("C").unwrap() > first.find("B").unwrap());
     let identity = |directory: &Directory, name: &str, pass: &str| -> Identity {
-        match directory.authenticate(&user(name, pass), "", PeerKind::Client) {
+        match directory.authenticate(&user(name, pass), "", &Caller::plain(PeerKind::Client)) {
             Verdict::Accept(identity) => identity,
             Verdict::Refuse | Verdict::Ask(_) => panic!("{name}"),
         }
@@ -217,7 +222,7 @@ fn ids_and_unchanged_users_survive_a_reload() {
 #[test]
 fn a_user_comes_in_only_by_the_ways_it_may() {
     let only = |kind| UserPlan {
-        only: Some(vec![kind]),
+        only: Some(vec![Caller::plain(kind).connection_type()]),
         ..password("a", "pa", None)
     };
     for (allowed, other) in [
@@ -242,7 +247,11 @@ fn a_user_comes_in_only_by_the_ways_it_may() {
         ..Plan::default()
     };
     let directory = Directory::build(&plan, None).unwrap();
-    let verdict = directory.authenticate(&user("a", "x"), "nonce", PeerKind::Client);
+    let verdict =
+        directory.authenticate(&user("a", "x"), "nonce", &Caller::plain(PeerKind::Client));
     assert_eq!(verdict, Verdict::Refuse);
-    assert_eq!(directory.without_connect(), None);
+    assert_eq!(
+        directory.without_connect(&Caller::plain(PeerKind::Client)),
+        None
+    );
 }

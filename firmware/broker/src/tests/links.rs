@@ -8,7 +8,7 @@ use frond_wire::Message;
 
 use super::plain_link::Plain;
 use super::world::{PEER, World, info};
-use crate::{Conn, Limits, LinkId, Next, Output, Source};
+use crate::{Arrival, Conn, Limits, LinkId, Next, Output, Source};
 
 /// Connects the worlds with a link on each side; bytes move with [`pump`].
 fn join(a: &mut World, b: &mut World, names: [&'static str; 2]) -> (Conn, Conn) {
@@ -18,7 +18,9 @@ fn join(a: &mut World, b: &mut World, names: [&'static str; 2]) -> (Conn, Conn) 
             cluster,
             ..Plain::default()
         };
-        world.broker.accept(world.now, *conn, PEER, Box::new(link));
+        world
+            .broker
+            .accept(world.now, *conn, Arrival::plain(PEER), Box::new(link));
         world.drain();
     }
     (ends[0].0, ends[1].0)
@@ -54,7 +56,9 @@ fn add_peer(world: &mut World, cluster: &'static str) -> Conn {
 
 fn add(world: &mut World, link: Plain) -> Conn {
     let conn = world.new_conn();
-    world.broker.accept(world.now, conn, PEER, Box::new(link));
+    world
+        .broker
+        .accept(world.now, conn, Arrival::plain(PEER), Box::new(link));
     world.drain();
     conn
 }
@@ -296,7 +300,9 @@ fn a_soliciting_link_dials_until_it_has_a_line() {
     world.pass(Duration::from_secs(1));
     assert_eq!(dials(&world), 2);
     let conn = world.new_conn();
-    world.broker.opened(world.now, conn, id, PEER);
+    world
+        .broker
+        .opened(world.now, conn, id, Arrival::plain(PEER));
     world.drain();
     assert_eq!(world.ask(conn, "PING\r\n"), "PONG\r\n");
     assert_eq!(world.say(conn, "MSG x\r\n"), Next::Never);

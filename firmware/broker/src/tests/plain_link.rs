@@ -130,7 +130,7 @@ impl Link for Plain {
 
     fn on_time(&mut self, _: Now, up: &mut dyn Upcalls) {
         self.redial = None;
-        up.dial("hub", 7422, Duration::from_secs(1));
+        up.dial("hub", 7422, Duration::from_secs(1), None);
     }
 
     fn status(&self) -> LinkStatus {

@@ -8,7 +8,7 @@ use frond_account::{
 use frond_clock::{Now, Rng, Timestamp};
 use frond_wire::ServerInfo;
 
-use crate::{Broker, Conn, Limits, Next, Output, PeerAddr, ServerFacts, Setup, Source};
+use crate::{Arrival, Broker, Conn, Limits, Next, Output, PeerAddr, ServerFacts, Setup, Source};
 
 /// A broker with its shell: a clock that is moved by hand, and buffers for sockets.
 pub(super) struct World {
@@ -66,7 +66,7 @@ impl World {
     /// A new client that has read its `INFO`.
     pub(super) fn connect(&mut self) -> Conn {
         let conn = self.new_conn();
-        self.broker.open(self.now, conn, PEER);
+        self.broker.open(self.now, conn, Arrival::plain(PEER));
         self.drain();
         conn
     }
@@ -136,6 +136,7 @@ impl World {
                     self.broker.closed(self.now, conn, "unused");
                 }
                 output @ (Output::Dial { .. }
+                | Output::Secure { .. }
                 | Output::Internal { .. }
                 | Output::Ask { .. }
                 | Output::InterestChanged { .. }
@@ -162,6 +163,7 @@ impl World {
             Output::Flush(_)
             | Output::Close { .. }
             | Output::Dial { .. }
+            | Output::Secure { .. }
             | Output::Ask { .. }
             | Output::InterestChanged { .. }
             | Output::Log { .. }

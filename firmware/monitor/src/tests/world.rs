@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use frond_broker::{Conn, Next, PeerAddr, Taken};
+use frond_broker::{Arrival, Conn, Next, PeerAddr, Taken};
 use frond_clock::{Instant, Now};
 use frond_config::{LeafNodes, Nothing, Remote};
 use frond_ledger::{Batch, DiskFault, Engine, Recovered, commit};
@@ -131,6 +131,7 @@ impl World {
                         );
                     }
                     Output::Dial { .. }
+                    | Output::Secure { .. }
                     | Output::Fetch { .. }
                     | Output::Check { .. }
                     | Output::Finished
@@ -168,7 +169,7 @@ impl World {
         self.input(Input::Opened {
             conn,
             listener: Listener::Client,
-            peer,
+            arrival: Arrival::plain(peer),
             called: Ipv4Addr::LOCALHOST.into(),
         });
         let connect = format!(

@@ -1,7 +1,7 @@
 use frond_broker::Conn;
 
 use super::client::{Client, Subscription};
-use super::side::peer;
+use super::side::arrival;
 use super::topics::{End, random_filter, random_subject};
 use super::world::World;
 
@@ -42,7 +42,7 @@ impl World {
             return;
         }
         let conn = side.new_conn();
-        side.broker.open(now, conn, peer());
+        side.broker.open(now, conn, arrival());
         side.clients.push(Client::new(conn));
         self.client_says(
             end,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use frond_account::{Directory, Login, Plan, Secret, UserPlan};
-use frond_broker::{Broker, Conn, Limits, LinkStatus, Next, PeerAddr, ServerFacts, Setup};
+use frond_broker::{Arrival, Broker, Conn, Limits, LinkStatus, Next, PeerAddr, ServerFacts, Setup};
 use frond_clock::{Now, Rng};
 use frond_leaf::{Accept, Listener, Remote, RemoteUrl, Solicit};
 use frond_wire::ServerInfo;
@@ -47,7 +47,7 @@ impl Side {
     /// The leaf dialed: the hub's end of the line.
     pub(super) fn accept(&mut self, now: Now, conn: Conn) {
         let link = Accept::new(Listener::new("hub", 7422), conn.0);
-        self.broker.accept(now, conn, peer(), Box::new(link));
+        self.broker.accept(now, conn, arrival(), Box::new(link));
     }
 
     /// Bytes for a link, in the pieces in which they happen to come.
@@ -104,11 +104,11 @@ impl Side {
     }
 }
 
-pub(super) const fn peer() -> PeerAddr {
-    PeerAddr {
+pub(super) const fn arrival() -> Arrival {
+    Arrival::plain(PeerAddr {
         ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 1,
-    }
+    })
 }
 
 fn remote() -> Remote {

@@ -6,7 +6,7 @@ use frond_clock::{Instant, Now, Rng, Timestamp};
 use super::client::Received;
 use super::judge::Judge;
 use super::line::{Chunk, Line, MILLI, SECOND};
-use super::side::{Side, peer};
+use super::side::{Side, arrival};
 use super::topics::End;
 use super::trace::Trace;
 use super::{Report, Variant};
@@ -206,6 +206,7 @@ impl World {
                     }
                 }
                 Output::Internal { .. }
+                | Output::Secure { .. }
                 | Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Connected(_)
@@ -364,7 +365,7 @@ impl World {
         self.lines.insert(self.next_line, Line::new(leaf, hub));
         self.trace
             .note(format_args!("{} line {} is up", self.now, self.next_line));
-        self.leaf.broker.opened(now, leaf, link, peer());
+        self.leaf.broker.opened(now, leaf, link, arrival());
         self.drain(End::Leaf);
         self.hub.accept(now, hub);
         self.drain(End::Hub);

@@ -1,0 +1,67 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use frond_account::{TlsSession, Transport};
+
+/// Where a peer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddr {
+    /// Its address.
+    pub ip: IpAddr,
+    /// Its port.
+    pub port: u16,
+}
+
+/// How a connection came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The other end.
+    pub peer: PeerAddr,
+    /// What carries its bytes.
+    pub transport: Transport,
+    /// Whether, and when, it is encrypted.
+    pub security: Security,
+}
+
+/// Whether, and when, a connection is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// Never.
+    Plain,
+    /// After the greeting, which says so. Until [`crate::Broker::secured`] nothing is read.
+    Upgrade,
+    /// After the greeting, if the peer wants it: it may as well go on in the clear.
+    Optional,
+    /// It is already: TLS came before the first word.
+    Secured(Arc<TlsSession>),
+}
+
+impl Arrival {
+    /// Plain TCP.
+    #[must_use]
+    pub const fn plain(peer: PeerAddr) -> Self {
+        Self {
+            peer,
+            transport: Transport::Tcp,
+            security: Security::Plain,
+        }
+    }
+}
+
+impl Security {
+    /// Whether the greeting says that there is nothing without TLS.
+    pub(crate) const fn is_required(&self) -> bool {
+        match self {
+            Self::Upgrade | Self::Secured(_) => true,
+            Self::Plain | Self::Optional => false,
+        }
+    }
+
+    /// Whether the greeting offers TLS.
+    pub(crate) const fn is_optional(&self) -> bool {
+        match self {
+            Self::Optional => true,
+            Self::Plain | Self::Upgrade | Self::Secured(_) => false,
+        }
+    }
+}
