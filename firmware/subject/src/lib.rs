@@ -6,12 +6,14 @@
 mod function;
 pub mod limits;
 mod node;
+mod reversal;
 mod rules;
 mod token_hash;
 mod transform;
 mod transform_error;
 mod tree;
 
+pub use reversal::{with_references, without_references};
 pub use rules::{is_literal, is_subset, is_valid_filter, matches, overlaps};
 pub use transform::Transform;
 pub use transform_error::TransformError;

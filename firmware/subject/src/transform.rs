@@ -96,6 +96,13 @@ impl Transform {
         if !is_literal(subject) || !matches(&self.source, subject) {
             return None;
         }
+        Some(self.rename(subject, random))
+    }
+
+    /// As [`Self::apply`], without asking whether the source names `subject`: a filter that it
+    /// overlaps gets a filter's name.
+    #[must_use]
+    pub fn rename(&self, subject: &str, random: u64) -> String {
         let tokens: Vec<_> = subject.split('.').collect();
         let mut renamed = Vec::with_capacity(subject.len() + self.destination.len());
         for (index, (text, function)) in self.steps.iter().enumerate() {
@@ -117,10 +124,10 @@ impl Transform {
             }
         }
         // Cutting counts bytes, as nats-server does, and may cut a character.
-        Some(match String::from_utf8(renamed) {
+        match String::from_utf8(renamed) {
             Ok(renamed) => renamed,
             Err(cut) => String::from_utf8_lossy(cut.as_bytes()).into_owned(),
-        })
+        }
     }
 
     fn call(&self, function: &Function, tokens: &[&str], random: u64, out: &mut Vec<u8>) {

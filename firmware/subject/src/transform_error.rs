@@ -6,6 +6,12 @@ pub enum TransformError {
     /// One of the subjects is invalid, or their `>` and `*` don't fit each other.
     #[error("invalid subject")]
     InvalidSubject,
+    /// A token after `>`.
+    #[error("invalid mapping destination: invalid transform in {0}")]
+    AfterTail(String),
+    /// An empty token, or white space in one.
+    #[error("invalid mapping destination: invalid transform")]
+    InvalidDestination,
     /// A `{{function()}}` that doesn't exist.
     #[error("invalid mapping destination: unknown function in {0}")]
     UnknownFunction(String),
