@@ -16,6 +16,7 @@ mod permissions;
 mod plan;
 mod question;
 mod secret;
+mod sharing;
 mod tls;
 pub mod xkey;
 
@@ -30,4 +31,8 @@ pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};
 pub use question::{Answer, Question};
 pub use secret::Secret;
+pub use sharing::{
+    Activation, Destination, Export, ExportAccess, ExportKind, Import, ImportKind, LatencyPlan,
+    Mapping, ResponseType, Sampling, ServiceExport, TracePlan,
+};
 pub use tls::{DnPart, PeerCert, TlsSession};

@@ -1,4 +1,4 @@
-use crate::{ConnectionType, Permissions, Secret};
+use crate::{ConnectionType, Export, Import, Mapping, Permissions, Secret, TracePlan};
 
 /// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,16 @@ pub struct AccountPlan {
     pub limits: AccountLimits,
     /// Whether it has JetStream.
     pub jetstream: bool,
+    /// What others may import.
+    pub exports: Vec<Export>,
+    /// What it takes from others.
+    pub imports: Vec<Import>,
+    /// What it renames; of several that fit the first counts.
+    pub mappings: Vec<Mapping>,
+    /// For users without permissions of their own.
+    pub default_permissions: Option<Permissions>,
+    /// Where messages with a `traceparent` are traced to.
+    pub msg_trace: Option<TracePlan>,
 }
 
 /// What an account may use; `None` is no limit.
