@@ -5,6 +5,7 @@ use crate::options::auth::Authorization;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
+use crate::options::mappings::Mapping;
 use crate::options::operator::OperatorMode;
 use crate::options::server::{self, Limits, Listen};
 use crate::parser;
@@ -71,6 +72,8 @@ pub struct Config {
     pub authorization: Authorization,
     /// The other accounts.
     pub accounts: Vec<Account>,
+    /// What the global account renames.
+    pub mappings: Vec<Mapping>,
     /// Who a client without credentials is.
     pub no_auth_user: Option<String>,
     /// The system account; `None` is `$SYS`.
@@ -116,6 +119,7 @@ impl Default for Config {
             reconnect_error_reports: 1,
             authorization: Authorization::default(),
             accounts: Vec::new(),
+            mappings: Vec::new(),
             no_auth_user: None,
             system_account: None,
             no_system_account: false,

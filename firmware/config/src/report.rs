@@ -85,6 +85,33 @@ impl Report {
         }
     }
 
+    /// A string; `wrong` says what is expected, in the words before "got".
+    pub(crate) fn text_or<'v>(&mut self, value: &'v Value, wrong: &str) -> Option<&'v str> {
+        let text = value.as_str();
+        if text.is_none() {
+            let text = format!("{wrong}, got {}", value.kind.go_name());
+            self.error(&value.at, text, "put the value in quotes");
+        }
+        text
+    }
+
+    /// A block that can be nothing else.
+    pub(crate) fn block<'v>(&mut self, value: &'v Value) -> Option<&'v Map> {
+        let map = value.as_map();
+        if map.is_none() {
+            return self.mismatch(value, "map[string]interface {}", "write { ... }");
+        }
+        map
+    }
+
+    /// A list of nothing but strings.
+    pub(crate) fn list_of_strings(&mut self, value: &Value) -> Option<Vec<String>> {
+        let Kind::Array(values) = &value.kind else {
+            return self.mismatch(value, "[]interface {}", "write [ ... ]");
+        };
+        values.iter().map(|value| self.string(value)).collect()
+    }
+
     /// A string that, empty, is as good as absent.
     pub(crate) fn text(&mut self, value: &Value) -> Option<Option<String>> {
         self.string(value)

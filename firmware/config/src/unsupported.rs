@@ -12,6 +12,9 @@ pub(crate) enum Block {
     Account,
     AccountJetStream,
     AccountLimits,
+    Export,
+    Import,
+    ImportSource,
     JetStream,
     JetStreamLimits,
     JetStreamBatch,
@@ -39,6 +42,9 @@ impl Block {
             | Self::User
             | Self::Account
             | Self::AccountJetStream
+            | Self::Export
+            | Self::Import
+            | Self::ImportSource
             | Self::JetStream
             | Self::JetStreamLimits
             | Self::JetStreamBatch
@@ -70,6 +76,9 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Account => ACCOUNT,
         Block::AccountJetStream => ACCOUNT_JETSTREAM,
         Block::AccountLimits => ACCOUNT_LIMITS,
+        Block::Export => EXPORT,
+        Block::Import => IMPORT,
+        Block::ImportSource => IMPORT_SOURCE,
         Block::JetStream => JETSTREAM,
         Block::JetStreamLimits => JETSTREAM_LIMITS,
         Block::JetStreamBatch => JETSTREAM_BATCH,
@@ -86,16 +95,19 @@ fn unsupported(block: Block) -> &'static str {
     match block {
         Block::Top => TOP_UNSUPPORTED,
         Block::Authorization => AUTHORIZATION_UNSUPPORTED,
-        Block::Account => ACCOUNT_UNSUPPORTED,
         Block::JetStream => JETSTREAM_UNSUPPORTED,
         Block::LeafNodes => LEAF_NODES_UNSUPPORTED,
         Block::Remote => REMOTE_UNSUPPORTED,
-        Block::User
+        Block::Account
+        | Block::User
         | Block::Permissions
         | Block::SubjectRules
         | Block::AllowResponses
         | Block::AccountJetStream
         | Block::AccountLimits
+        | Block::Export
+        | Block::Import
+        | Block::ImportSource
         | Block::JetStreamLimits
         | Block::JetStreamBatch
         | Block::LeafAuthorization
@@ -114,13 +126,14 @@ const TOP: &str = "\
     write_timeout lame_duck_duration lame_duck_grace_period no_header_support \
     no_fast_producer_stall disable_sublist_cache no_sublist_cache allow_non_tls \
     connect_error_reports reconnect_error_reports no_auth_user system_account system \
-    no_system_account no_system no_sys_acc default_js_domain store_dir storedir authorization \
+    no_system_account no_system no_sys_acc mappings maps default_js_domain store_dir storedir \
+    authorization \
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_pinned_accounts";
 const TOP_UNSUPPORTED: &str = "\
     https https_port syslog remote_syslog prof_port prof_block_rate proxy_protocol \
-    feature_flags mappings maps resolver_tls tls ocsp ocsp_cache cluster gateway websocket ws \
+    feature_flags resolver_tls tls ocsp ocsp_cache cluster gateway websocket ws \
     mqtt proxies";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
@@ -134,8 +147,14 @@ const PERMISSIONS: &str = "\
 const SUBJECT_RULES: &str = "allow deny";
 const ALLOW_RESPONSES: &str = "\
     max max_msgs max_messages max_responses expires expiration ttl";
-const ACCOUNT: &str = "nkey jetstream users default_permissions limits";
-const ACCOUNT_UNSUPPORTED: &str = "imports exports mappings maps msg_trace trace_dest";
+const ACCOUNT: &str = "\
+    nkey jetstream users default_permissions limits imports exports mappings maps msg_trace \
+    trace_dest";
+const EXPORT: &str = "\
+    stream service response response_type threshold response_threshold response_max_time \
+    response_time accounts latency account_token_position allow_trace";
+const IMPORT: &str = "stream service prefix to share allow_trace";
+const IMPORT_SOURCE: &str = "account subject";
 const ACCOUNT_JETSTREAM: &str = "\
     max_memory max_mem mem memory max_store max_file max_disk store disk max_streams streams \
     max_consumers consumers max_bytes_required max_stream_bytes max_bytes mem_max_stream_bytes \

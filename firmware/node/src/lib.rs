@@ -12,6 +12,7 @@ mod node;
 mod reload;
 mod seed;
 mod setup;
+mod sharing;
 mod view;
 
 pub use io::{Input, Listener, Output};

@@ -5,6 +5,8 @@ use frond_broker::Limits;
 use frond_config::{self as config, Config};
 use frond_jetstream::AccountLimits;
 
+use crate::sharing;
+
 /// Who may connect, as the configuration says.
 pub(crate) fn plan(config: &Config) -> account::Plan {
     let mut accounts = Vec::new();
@@ -14,6 +16,11 @@ pub(crate) fn plan(config: &Config) -> account::Plan {
             name: one.name.clone(),
             limits: connection_limits(&one.limits),
             jetstream: one.jetstream.is_some(),
+            exports: sharing::exports(&one.exports),
+            imports: sharing::imports(&one.imports),
+            mappings: sharing::mappings(&one.mappings),
+            default_permissions: one.default_permissions.as_ref().map(permissions),
+            msg_trace: one.msg_trace.as_ref().map(sharing::msg_trace),
         });
         users.extend(
             one.users
@@ -21,13 +28,12 @@ pub(crate) fn plan(config: &Config) -> account::Plan {
                 .map(|user| user_plan(user, Some(&one.name))),
         );
     }
-    if config.jetstream.enabled && only_global(config) {
-        accounts.push(account::AccountPlan {
-            name: account::DEFAULT_ACCOUNT.to_owned(),
-            limits: account::AccountLimits::default(),
-            jetstream: true,
-        });
-    }
+    accounts.push(account::AccountPlan {
+        name: account::DEFAULT_ACCOUNT.to_owned(),
+        jetstream: config.jetstream.enabled && only_global(config),
+        mappings: sharing::mappings(&config.mappings),
+        ..account::AccountPlan::default()
+    });
     account::Plan {
         accounts,
         users,

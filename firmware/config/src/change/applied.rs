@@ -51,7 +51,10 @@ fn authorization(old: &Config, new: &Config, changes: &mut Changes) {
     let seconds = |t: &std::time::Duration| t.as_secs_f64().to_string();
     changes.note(Reloadable::AuthTimeout, &a.timeout, &b.timeout, seconds);
     changes.note_only(Reloadable::Users, &a.users, &b.users);
-    let of = |config: &Config| (config.accounts.clone(), config.operator_mode.clone());
+    let of = |config: &Config| {
+        let accounts = (config.accounts.clone(), config.mappings.clone());
+        (accounts, config.operator_mode.clone())
+    };
     changes.note_only(Reloadable::Accounts, &of(old), &of(new));
     changes.note(
         Reloadable::NoAuthUser,

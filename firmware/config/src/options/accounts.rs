@@ -1,5 +1,9 @@
 use crate::nkey;
 use crate::options::auth::{self, Names, User};
+use crate::options::exports::{self, Export};
+use crate::options::imports::{self, Import};
+use crate::options::mappings::{self, Mapping};
+use crate::options::msg_trace::{self, MsgTrace};
 use crate::options::permissions::{self, Permissions};
 use crate::report::{Report, set};
 use crate::unsupported::Block;
@@ -20,6 +24,14 @@ pub struct Account {
     pub jetstream: Option<AccountJetStream>,
     /// What its connections may use.
     pub limits: AccountLimits,
+    /// What other accounts may import.
+    pub exports: Vec<Export>,
+    /// What it takes from other accounts.
+    pub imports: Vec<Import>,
+    /// What it renames.
+    pub mappings: Vec<Mapping>,
+    /// Where its messages with a `traceparent` are traced to.
+    pub msg_trace: Option<MsgTrace>,
 }
 
 /// What an account may use of JetStream. `None` is no limit.
@@ -138,6 +150,10 @@ fn read_account(name: &str, map: &Map, names: &mut Names, report: &mut Report) -
             }
             "jetstream" => set(&mut account.jetstream, read_jetstream(value, report)),
             "limits" => set(&mut account.limits, read_limits(value, report)),
+            "exports" => set(&mut account.exports, exports::read(value, report)),
+            "imports" => set(&mut account.imports, imports::read(value, report)),
+            "mappings" | "maps" => set(&mut account.mappings, mappings::read(value, report)),
+            "msg_trace" | "trace_dest" => account.msg_trace = msg_trace::read(entry, report),
             _ => report.other(Block::Account, entry),
         }
     }

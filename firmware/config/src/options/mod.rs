@@ -2,9 +2,13 @@
 
 pub(crate) mod accounts;
 pub(crate) mod auth;
+pub(crate) mod exports;
+pub(crate) mod imports;
 pub(crate) mod jetstream;
 pub(crate) mod leafnodes;
 pub(crate) mod logging;
+pub(crate) mod mappings;
+pub(crate) mod msg_trace;
 pub(crate) mod operator;
 pub(crate) mod permissions;
 pub(crate) mod remote;

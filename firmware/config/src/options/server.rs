@@ -3,6 +3,7 @@ use crate::limits::{LAME_DUCK_SECONDS_MIN, PAYLOAD_BYTES_MAX};
 use crate::options::accounts;
 use crate::options::auth::{Authorization, Names};
 use crate::options::leafnodes::LeafNodes;
+use crate::options::mappings;
 use crate::report::{Port, Report, set};
 use crate::unsupported::Block;
 use crate::value::{Entry, Kind, Map, Value};
@@ -361,6 +362,7 @@ fn read_blocks(
                 Authorization::read(value, names, report),
             );
         }
+        "mappings" | "maps" => set(&mut config.mappings, mappings::read(value, report)),
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
         "jetstream" => config.jetstream.read(value, report),
         "store_dir" | "storedir" => config.jetstream.read_store_dir(value, report),

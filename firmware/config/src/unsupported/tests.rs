@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 17] = [
+const BLOCKS: [Block; 20] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -11,6 +11,9 @@ const BLOCKS: [Block; 17] = [
     Block::Account,
     Block::AccountJetStream,
     Block::AccountLimits,
+    Block::Export,
+    Block::Import,
+    Block::ImportSource,
     Block::JetStream,
     Block::JetStreamLimits,
     Block::JetStreamBatch,
@@ -33,6 +36,9 @@ fn within(block: Block, item: &str) -> String {
         Block::Account => ("accounts { A {", "} }"),
         Block::AccountJetStream => ("accounts { A { jetstream {", "} } }"),
         Block::AccountLimits => ("accounts { A { limits {", "} } }"),
+        Block::Export => ("accounts { A { exports: [{", "}] } }"),
+        Block::Import => ("accounts { A { imports: [{", "}] } }"),
+        Block::ImportSource => ("accounts { A { imports: [{ stream: {", "} }] } }"),
         Block::JetStream => ("jetstream {", "}"),
         Block::JetStreamLimits => ("jetstream { limits {", "} }"),
         Block::JetStreamBatch => ("jetstream { limits { batch {", "} } }"),
