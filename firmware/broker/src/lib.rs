@@ -8,6 +8,8 @@ mod broker;
 mod client;
 mod closing;
 mod connection;
+mod deliver;
+mod deliver_links;
 mod interest;
 mod internal;
 mod keepalive;

@@ -1,0 +1,122 @@
+//! Messages to subscriptions of this server and its clients.
+//! spec: nats-server v2.15.1 server/client.go `deliverMsg`.
+
+use frond_account::AccountId;
+use frond_wire::{Message, MessageBuf, encode};
+
+use crate::interest::{Group, Owner, SubId};
+use crate::publish::{Origin, Publication};
+use crate::subscribe::permissions;
+use crate::{Broker, Output};
+
+/// What is the same for all receivers of a message.
+pub(crate) struct Delivery<'a> {
+    pub(crate) publication: &'a Publication<'a>,
+    pub(crate) shown: Message<'a>,
+    /// Made when the first receiver inside this server is found.
+    pub(crate) copy: Option<MessageBuf>,
+    /// Messages and bytes for clients.
+    pub(crate) sent: (u64, u64),
+}
+
+impl Broker {
+    /// One member of a queue group on this server, whoever takes it first from a random start.
+    pub(crate) fn deliver_to_member(&mut self, group: &Group, delivery: &mut Delivery<'_>) -> bool {
+        let count = group.local.len();
+        if count == 0 {
+            return false;
+        }
+        let start = match count {
+            1 => 0,
+            count => usize::try_from(self.rng.below(count as u64)).unwrap_or(0),
+        };
+        let (before, after) = group.local.split_at(start);
+        after
+            .iter()
+            .chain(before)
+            .any(|id| self.deliver(*id, delivery))
+    }
+
+    /// To one subscription of this server or its clients.
+    pub(crate) fn deliver(&mut self, id: SubId, delivery: &mut Delivery<'_>) -> bool {
+        let Some(sub) = self.subs.get_mut(id) else {
+            return false;
+        };
+        let (slot, sid) = match &sub.owner {
+            Owner::Client { slot, sid } => (*slot, sid),
+            Owner::Internal(number) => {
+                let (number, account) = (*number, sub.account);
+                sub.delivered += 1;
+                self.deliver_internal(account, number, delivery);
+                return true;
+            }
+            Owner::Link { .. } => return false,
+        };
+        let no_echo = Origin::Client { slot, echo: false };
+        if delivery.publication.origin == no_echo || (sub.max > 0 && sub.delivered >= sub.max) {
+            return false;
+        }
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return false;
+        };
+        let Some(session) = connection.session_mut() else {
+            return false;
+        };
+        let mut shown = delivery.shown;
+        if sub.filtered && permissions(session).is_some_and(|p| !p.may_receive(shown.subject)) {
+            return false;
+        }
+        if let Some(reply) = shown.reply {
+            session.track_reply(reply, self.now.mono);
+        }
+        if !session.options.headers {
+            shown.header = &[];
+        }
+        let expected = HEAD_BYTES_MAX
+            + shown.subject.len()
+            + sid.len()
+            + shown.reply.map_or(0, str::len)
+            + shown.body_bytes();
+        let waiting = connection.outbox.len() + expected;
+        if waiting > self.limits.outbox_bytes_max {
+            self.overrun.push(slot);
+            return false;
+        }
+        self.stalled |= waiting > self.limits.outbox_bytes_max / 4 * 3;
+        connection
+            .outbox
+            .append(expected, |out| encode::msg(out, &shown, sid));
+        let bytes = shown.body_bytes() as u64;
+        connection.traffic.out_msgs += 1;
+        connection.traffic.out_bytes += bytes;
+        self.totals.traffic.out_msgs += 1;
+        self.totals.traffic.out_bytes += bytes;
+        delivery.sent.0 += 1;
+        delivery.sent.1 += bytes;
+        if !connection.dirty {
+            connection.dirty = true;
+            self.dirty.push_back(slot);
+        }
+        sub.delivered += 1;
+        if sub.delivered == sub.max {
+            self.spent.push(id);
+        }
+        true
+    }
+
+    fn deliver_internal(&mut self, account: AccountId, id: u64, delivery: &mut Delivery<'_>) {
+        let from = self.source_of(delivery.publication.origin);
+        let copy = delivery
+            .copy
+            .get_or_insert_with(|| MessageBuf::copy_of(&delivery.shown));
+        self.outputs.push_back(Output::Internal {
+            account,
+            id,
+            message: copy.clone(),
+            from,
+        });
+    }
+}
+
+/// Verb, blanks and two sizes.
+pub(crate) const HEAD_BYTES_MAX: usize = 64;

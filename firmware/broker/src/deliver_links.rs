@@ -1,0 +1,158 @@
+//! Messages to other servers.
+//! spec: nats-server v2.15.1 server/client.go `processMsgResults`, the part for routes and leafnodes.
+
+use std::rc::Rc;
+
+use frond_wire::Message;
+
+use crate::deliver::HEAD_BYTES_MAX;
+use crate::interest::{Group, Matches};
+use crate::publish::{ACK_PREFIX, Origin, Publication};
+use crate::{Broker, LinkId, Sent, Via};
+
+impl Broker {
+    /// A link with members of the group, by weight; never the origin nor one of `refused`.
+    pub(crate) fn pick_remote(
+        &mut self,
+        group: &Group,
+        origin: Origin,
+        refused: &[LinkId],
+    ) -> Option<LinkId> {
+        let candidates = || {
+            let eligible = |link: &LinkId| Origin::Link(*link) != origin && !refused.contains(link);
+            group.remote.iter().filter(move |(link, _)| eligible(link))
+        };
+        let total: u64 = candidates().map(|(_, weight)| u64::from(*weight)).sum();
+        if total == 0 {
+            return None;
+        }
+        let mut at = self.rng.below(total);
+        candidates().find_map(|(link, weight)| {
+            let weight = u64::from(*weight);
+            if at < weight {
+                return Some(*link);
+            }
+            at -= weight;
+            None
+        })
+    }
+
+    /// Each link once: for its plain subscriptions and for the groups it was picked for.
+    pub(crate) fn deliver_to_links(
+        &mut self,
+        publication: &Publication<'_>,
+        matches: &Rc<Matches>,
+        picks: &[(LinkId, usize)],
+    ) -> bool {
+        let with_subject = publication.shown.and_then(|shown| {
+            let reply = publication.message.reply?;
+            reply
+                .starts_with(ACK_PREFIX)
+                .then(|| format!("{reply}@{shown}"))
+        });
+        let message = Message {
+            reply: with_subject.as_deref().or(publication.message.reply),
+            ..*publication.message
+        };
+        let mut links = matches.links.clone();
+        links.extend(picks.iter().map(|(link, _)| *link));
+        links.sort_unstable();
+        links.dedup();
+        let mut refused = Vec::new();
+        let mut taken = false;
+        for link in links {
+            if publication.origin == Origin::Link(link) {
+                continue;
+            }
+            let mine = picks.iter().filter(|(picked, _)| *picked == link);
+            let queues: Vec<&str> = mine
+                .filter_map(|(_, index)| matches.groups.get(*index))
+                .map(|group| &*group.name)
+                .collect();
+            let plain = matches.links.contains(&link);
+            match self.deliver_to_link(link, publication.origin, &message, plain, &queues) {
+                Sent::Sent => taken = true,
+                Sent::Withheld => refused.push(link),
+            }
+        }
+        for (link, index) in picks {
+            let Some(group) = matches
+                .groups
+                .get(*index)
+                .filter(|_| refused.contains(link))
+            else {
+                continue;
+            };
+            taken |= self.deliver_to_other(publication.origin, &message, group, refused.clone());
+        }
+        taken
+    }
+
+    /// The link picked for a group refused: somebody else of the group, if there is one.
+    fn deliver_to_other(
+        &mut self,
+        origin: Origin,
+        message: &Message<'_>,
+        group: &Group,
+        mut refused: Vec<LinkId>,
+    ) -> bool {
+        while let Some(link) = self.pick_remote(group, origin, &refused) {
+            match self.deliver_to_link(link, origin, message, false, &[&group.name]) {
+                Sent::Sent => return true,
+                Sent::Withheld => refused.push(link),
+            }
+        }
+        false
+    }
+
+    fn deliver_to_link(
+        &mut self,
+        id: LinkId,
+        origin: Origin,
+        message: &Message<'_>,
+        plain: bool,
+        queues: &[&str],
+    ) -> Sent {
+        let now = self.now;
+        let source = self.source_of(origin);
+        let cluster = match origin {
+            Origin::Link(from) => self.cluster_of(from),
+            Origin::Client { .. } | Origin::Internal => None,
+        };
+        let Some((slot, link)) = self.links.get_mut(&id).and_then(|slot| slot.ready()) else {
+            return Sent::Withheld;
+        };
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return Sent::Withheld;
+        };
+        let via = Via {
+            source,
+            origin_cluster: cluster.as_deref(),
+            plain,
+            queues,
+        };
+        let expected = HEAD_BYTES_MAX + message.subject.len() + message.body_bytes();
+        if connection.outbox.len() + expected > self.limits.outbox_bytes_max {
+            self.overrun.push(slot);
+            return Sent::Withheld;
+        }
+        let sent = connection
+            .outbox
+            .append(expected, |out| link.deliver(now, message, &via, out));
+        if sent == Sent::Sent {
+            let bytes = message.body_bytes() as u64;
+            connection.traffic.out_msgs += 1;
+            connection.traffic.out_bytes += bytes;
+            self.totals.traffic.out_msgs += 1;
+            self.totals.traffic.out_bytes += bytes;
+            self.totals.links.out_msgs += 1;
+            self.totals.links.out_bytes += bytes;
+            self.stalled |= connection.outbox.len() > self.limits.outbox_bytes_max / 4 * 3;
+        }
+        if !connection.dirty {
+            connection.dirty = true;
+            self.dirty.push_back(slot);
+        }
+        sent
+    }
+}
