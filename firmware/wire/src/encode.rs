@@ -48,9 +48,10 @@ pub fn msg_head(out: &mut impl BufMut, message: &Message<'_>, sid: &str) {
     } else {
         b"HMSG "
     });
-    words(out, &[message.subject, sid]);
+    word(out, message.subject);
+    word(out, sid);
     if let Some(reply) = message.reply {
-        words(out, &[reply]);
+        word(out, reply);
     }
     sizes(out, message);
 }
@@ -62,9 +63,9 @@ pub fn publish(out: &mut impl BufMut, message: &Message<'_>) {
     } else {
         b"HPUB "
     });
-    words(out, &[message.subject]);
+    word(out, message.subject);
     if let Some(reply) = message.reply {
-        words(out, &[reply]);
+        word(out, reply);
     }
     sizes(out, message);
     body(out, message);
@@ -85,14 +86,19 @@ pub fn leaf_msg_head(out: &mut impl BufMut, message: &Message<'_>, queues: &[&st
     } else {
         b"HMSG "
     });
-    words(out, &[message.subject]);
+    word(out, message.subject);
     match (message.reply, queues.is_empty()) {
         (None, true) => {}
-        (Some(reply), true) => words(out, &[reply]),
-        (Some(reply), false) => words(out, &["+", reply]),
-        (None, false) => words(out, &["|"]),
+        (Some(reply), true) => word(out, reply),
+        (Some(reply), false) => {
+            word(out, "+");
+            word(out, reply);
+        }
+        (None, false) => word(out, "|"),
     }
-    words(out, queues);
+    for queue in queues {
+        word(out, queue);
+    }
     sizes(out, message);
 }
 
@@ -116,40 +122,60 @@ pub fn leaf_unsub(out: &mut impl BufMut, subject: &str, queue: Option<&str>) {
 }
 
 /// A number in decimal digits, without allocating.
-pub fn number(out: &mut impl BufMut, mut value: u64) {
-    // u64::MAX has 20 digits.
-    let mut digits = [b'0'; 20];
-    let mut first = digits.len();
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (value % 10) as u8;
+pub fn number(out: &mut impl BufMut, value: u64) {
+    let mut digits = [0; NUMBER_BYTES_MAX];
+    let first = digits_before(&mut digits, NUMBER_BYTES_MAX, value);
+    out.put_slice(digits.get(first..).unwrap_or_default());
+}
+
+/// Writes digits that end before `end`; where they begin.
+fn digits_before(out: &mut [u8], end: usize, mut value: u64) -> usize {
+    let mut first = end;
+    for place in out.iter_mut().take(end).rev() {
+        *place = b'0' + (value % 10) as u8;
         value /= 10;
         first -= 1;
         if value == 0 {
             break;
         }
     }
-    out.put_slice(digits.get(first..).unwrap_or_default());
+    first
 }
 
 fn body(out: &mut impl BufMut, message: &Message<'_>) {
-    line(out, message.header, &[message.payload], b"\r\n");
-}
-
-/// Each word with a blank after it.
-fn words(out: &mut impl BufMut, words: &[&str]) {
-    for word in words {
-        line(out, word.as_bytes(), &[], b" ");
-    }
-}
-
-fn sizes(out: &mut impl BufMut, message: &Message<'_>) {
     if !message.header.is_empty() {
-        number(out, message.header.len() as u64);
-        out.put_slice(b" ");
+        out.put_slice(message.header);
     }
-    number(out, message.body_bytes() as u64);
+    out.put_slice(message.payload);
     out.put_slice(b"\r\n");
 }
+
+/// A word and the blank after it.
+fn word(out: &mut impl BufMut, word: &str) {
+    out.put_slice(word.as_bytes());
+    out.put_slice(b" ");
+}
+
+/// The end of a control line, put together first: one copy instead of four.
+fn sizes(out: &mut impl BufMut, message: &Message<'_>) {
+    let mut line = [0; 2 * NUMBER_BYTES_MAX + b" \r\n".len()];
+    let end = line.len() - b"\r\n".len();
+    if let Some(tail) = line.get_mut(end..) {
+        tail.copy_from_slice(b"\r\n");
+    }
+    let mut first = digits_before(&mut line, end, message.body_bytes() as u64);
+    if !message.header.is_empty() {
+        first -= 1;
+        if let Some(blank) = line.get_mut(first) {
+            *blank = b' ';
+        }
+        first = digits_before(&mut line, first, message.header.len() as u64);
+    }
+    out.put_slice(line.get(first..).unwrap_or_default());
+}
+
+/// `u64::MAX` has 20 digits.
+const NUMBER_BYTES_MAX: usize = 20;
 
 fn line(out: &mut impl BufMut, before: &[u8], parts: &[&[u8]], after: &[u8]) {
     out.put_slice(before);

@@ -3,6 +3,7 @@
 //! Operations are slices of the connection's own buffer: nothing is copied here.
 //! This crate knows no sessions, no accounts and no sockets.
 
+mod common;
 mod connect_info;
 pub mod encode;
 mod error;

@@ -4,7 +4,7 @@ use crate::fields::is_blank;
 use crate::limits::{PEER_CONTROL_LINE_FACTOR, VERB_BYTES_MAX};
 use crate::operation::{Body, Found, operation};
 use crate::verb::{Dialect, Verb};
-use crate::{Limits, Op, WireError};
+use crate::{Limits, Message, Op, WireError, common};
 
 /// Finds one operation after the other at the start of a connection's read buffer.
 ///
@@ -50,6 +50,18 @@ impl Parser {
     /// Other limits (an account may have its own), also for an operation not yet complete.
     pub const fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
+    }
+
+    /// A whole publish of a client at the start of `buf`, in the form libraries write, and the
+    /// bytes it takes. `None` says nothing: [`Self::parse`] has to look.
+    pub fn common_publish<'b>(&mut self, buf: &'b [u8]) -> Option<(Message<'b>, usize)> {
+        if buf.len() < self.need || self.dialect != Dialect::Client {
+            return None;
+        }
+        let size_max = self.limits.payload_bytes_max.unwrap_or(usize::MAX);
+        let found = common::publish(buf, self.limits.control_line_bytes_max, size_max)?;
+        (self.scanned, self.need) = (0, 1);
+        Some(found)
     }
 
     /// The next operation at the start of `buf`.
