@@ -276,6 +276,7 @@ impl Broker {
             }
         }
         loop {
+            self.run_publishes(slot, buf, consumed);
             let rest = buf.get(*consumed..).unwrap_or_default();
             match self.readiness(slot, rest.first().copied()) {
                 Readiness::Ready => {}
@@ -417,6 +418,9 @@ impl Broker {
 
     /// Does what had to wait until nobody was in the middle of something.
     pub(crate) fn settle(&mut self) {
+        if self.is_settled() {
+            return;
+        }
         self.relieve();
         loop {
             if let Some(id) = self.spent.pop() {

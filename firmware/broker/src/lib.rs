@@ -7,6 +7,7 @@ mod arrival;
 mod broker;
 mod client;
 mod closing;
+mod common;
 mod connection;
 mod deliver;
 mod deliver_links;
