@@ -98,8 +98,7 @@ impl Broker {
         });
         match identity {
             None => {
-                self.log_connection(slot, Level::Error, "authentication error");
-                self.refuse(slot, "Authorization Violation", "Authentication Failure");
+                self.violation(slot, None);
                 Readiness::Never
             }
             Some(identity) => match self.bind_client(slot, identity, Hello::Silent) {
@@ -177,7 +176,7 @@ impl Broker {
         let given = credentials(&connect);
         let caller = connection.caller(PeerKind::Client, self.now.wall);
         match self.directory.authenticate(&given, &session.nonce, &caller) {
-            Verdict::Refuse => self.violation(slot, &connect.user),
+            Verdict::Refuse => self.violation(slot, Some(&connect)),
             Verdict::Accept(identity) => self.welcome(slot, identity, connect),
             Verdict::Ask(question) => self.client_ask(slot, question, connect),
         }
@@ -205,19 +204,20 @@ impl Broker {
                 if !why.is_empty() {
                     self.log_connection(slot, Level::Debug, &why);
                 }
-                self.violation(slot, &connect.user);
+                self.violation(slot, Some(&connect));
             }
             Answer::Accept(identity) => self.welcome(slot, identity, connect),
             Answer::Again => self.client_judge(slot, connect),
         }
     }
 
-    fn violation(&mut self, slot: u32, user: &str) {
-        let text = match user {
+    fn violation(&mut self, slot: u32, said: Option<&ConnectInfo>) {
+        let text = match said.map_or("", |said| &said.user) {
             "" => "authentication error".to_owned(),
             user => format!("authentication error - User {user:?}"),
         };
         self.log_connection(slot, Level::Error, &text);
+        self.tell_rejected(slot, said, "Authentication Failure");
         self.refuse(slot, "Authorization Violation", "Authentication Failure");
     }
 
@@ -227,7 +227,7 @@ impl Broker {
             session.identity = Some(identity.clone());
         }
         if !connect.account.is_empty() || connect.new_account {
-            return self.violation(slot, &connect.user);
+            return self.violation(slot, Some(&connect));
         }
         if !matches!(connect.protocol, 0 | 1) {
             self.log_connection(slot, Level::Error, "invalid client protocol");
@@ -277,6 +277,7 @@ impl Broker {
             return false;
         };
         state.clients += 1;
+        self.outputs.push_back(Output::Population(account));
         session.account = account;
         session.access = identity
             .user

@@ -121,6 +121,7 @@ impl Broker {
             && let Some(state) = self.account_state(session.account)
         {
             state.clients = state.clients.saturating_sub(1);
+            self.outputs.push_back(Output::Population(session.account));
         }
         session.replies.clear();
         session.access = None;

@@ -25,6 +25,7 @@ mod setup;
 mod slab;
 mod stock;
 mod subscribe;
+mod system;
 mod taken;
 mod trace;
 mod upcalls;

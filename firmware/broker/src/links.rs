@@ -304,8 +304,11 @@ impl Broker {
             self.remove_sub(sub);
         }
         let bound = self.links.get_mut(&id).and_then(|link| link.bound.take());
-        if let Some(state) = bound.and_then(|bound| self.account_state(bound.account)) {
+        if let Some(bound) = bound
+            && let Some(state) = self.account_state(bound.account)
+        {
             state.leafs = state.leafs.saturating_sub(1);
+            self.outputs.push_back(Output::Population(bound.account));
         }
         self.tell(id, Call::Closed(cause.into()));
     }

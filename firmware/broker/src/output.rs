@@ -84,4 +84,8 @@ pub enum Output {
     Connected(Conn),
     /// A client that was bound is gone.
     Disconnected(Arc<ClosedClient>),
+    /// A client was turned away because it isn't who it says, or doesn't say.
+    Rejected(Arc<ClosedClient>),
+    /// Connections of this account came or went.
+    Population(AccountId),
 }

@@ -147,6 +147,7 @@ impl Upcalls for Up<'_> {
             && let Some(state) = self.broker.account_state(account)
         {
             state.leafs += 1;
+            self.broker.outputs.push_back(Output::Population(account));
         }
         true
     }

@@ -155,7 +155,9 @@ impl Net {
             | Output::Ask { .. }
             | Output::InterestChanged { .. }
             | Output::Connected(_)
-            | Output::Disconnected(_) => {}
+            | Output::Disconnected(_)
+            | Output::Rejected(_)
+            | Output::Population(_) => {}
         }
         true
     }

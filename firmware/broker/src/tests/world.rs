@@ -143,6 +143,7 @@ impl World {
                 | Output::Log { .. }
                 | Output::Connected(_)
                 | Output::Disconnected(_)) => self.outputs.push(output),
+                Output::Rejected(_) | Output::Population(_) => {}
             }
         }
     }
@@ -168,7 +169,9 @@ impl World {
             | Output::InterestChanged { .. }
             | Output::Log { .. }
             | Output::Connected(_)
-            | Output::Disconnected(_) => None,
+            | Output::Disconnected(_)
+            | Output::Rejected(_)
+            | Output::Population(_) => None,
         });
         messages.collect()
     }

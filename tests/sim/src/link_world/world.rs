@@ -210,7 +210,9 @@ impl World {
                 | Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Connected(_)
-                | Output::Disconnected(_) => {}
+                | Output::Disconnected(_)
+                | Output::Rejected(_)
+                | Output::Population(_) => {}
             }
         }
     }
