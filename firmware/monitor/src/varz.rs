@@ -107,8 +107,9 @@ struct Numbers {
     subscriptions: usize,
 }
 
-#[derive(Debug, Default, Serialize)]
-struct ByKind {
+/// Clients, and kinds of peers that there are none of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct ByKind {
     clients: u64,
     routes: u64,
     gateways: u64,
@@ -121,6 +122,15 @@ struct DiskIoWaitStats {
     waits: u64,
     wait_time: u64,
     max_wait_time: u64,
+}
+
+impl ByKind {
+    pub(crate) fn clients(clients: u64) -> Self {
+        Self {
+            clients,
+            ..Self::default()
+        }
+    }
 }
 
 /// The protocol that clients are told.
@@ -171,14 +181,8 @@ pub(crate) fn document<'a>(
         tags: facts.tags,
         metadata: facts.metadata,
         system_account: facts.system_account,
-        slow_consumer_stats: ByKind {
-            clients: slow,
-            ..ByKind::default()
-        },
-        stale_connection_stats: ByKind {
-            clients: stale,
-            ..ByKind::default()
-        },
+        slow_consumer_stats: ByKind::clients(slow),
+        stale_connection_stats: ByKind::clients(stale),
         disk_io_wait_stats: DiskIoWaitStats::default(),
         frond: process.disk,
     }

@@ -6,6 +6,7 @@ use frond_clock::Now;
 use frond_jetstream::{self as jetstream, BatchLimits, Facts, JetStream, Reach, Solo, Tenant};
 use frond_ledger::Recovered;
 
+use crate::owner::Owner;
 use crate::{Node, Output, StorageLimits, VERSION, setup};
 
 /// The streams of a node that has JetStream.
@@ -175,18 +176,25 @@ impl Node {
                 account,
                 id,
                 message,
-                ..
-            } => {
-                let input = jetstream::Input::Message {
-                    tenant: Tenant(account.0),
-                    sub: jetstream::SubId(id),
-                    message,
-                };
-                self.tell_streams(now, input);
-            }
+                from,
+            } => match Owner::of(id) {
+                Some(Owner::JetStream) => {
+                    let input = jetstream::Input::Message {
+                        tenant: Tenant(account.0),
+                        sub: jetstream::SubId(id),
+                        message,
+                    };
+                    self.tell_streams(now, input);
+                }
+                Some(Owner::System) => self.asked(now, account, id, &message, from),
+                Some(Owner::Claims | Owner::Callout | Owner::Accounts) | None => {}
+            },
             From::InterestChanged {
                 account, subject, ..
             } => {
+                if account == self.broker.directory().system_account() {
+                    self.listened(now);
+                }
                 let input = jetstream::Input::Interest {
                     tenant: Tenant(account.0),
                     subject: &subject,
@@ -195,11 +203,15 @@ impl Node {
             }
             From::Connected(conn) => {
                 self.clients.insert(conn);
+                self.tell_connect(now, conn);
             }
             From::Disconnected(client) => {
                 self.clients.remove(&Conn(client.client.cid));
+                self.tell_disconnect(now, &client);
                 self.last_closed = Some(client);
             }
+            From::Rejected(client) => self.tell_rejection(now, &client),
+            From::Population(account) => self.population_changed(now, account),
         }
     }
 

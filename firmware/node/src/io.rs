@@ -6,6 +6,8 @@ use frond_account::{Answer, Identity, TlsSession};
 use frond_broker::{Arrival, Conn, LinkId, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
 
+use crate::{ReportError, ReportRequest};
+
 /// What happens to the node from outside.
 #[derive(Debug)]
 pub enum Input<'a> {
@@ -77,6 +79,20 @@ pub enum Input<'a> {
         /// Whether the peer may come in.
         answer: Answer,
     },
+    /// The answer to [`Output::Report`].
+    Reported {
+        /// As in the question.
+        ticket: u64,
+        /// The document as compact JSON, or why there is none.
+        answer: Result<String, ReportError>,
+    },
+    /// The answer to [`Output::Reload`].
+    Reloaded {
+        /// As in the question.
+        ticket: u64,
+        /// Whether the configuration was read again and taken, or why not.
+        answer: Result<(), String>,
+    },
     /// Bytes free for streams on the medium.
     DiskFree(u64),
     /// The process ends: say goodbye to everybody.
@@ -143,6 +159,18 @@ pub enum Output {
         password: String,
         /// Whom to let in if it fits.
         then: Identity,
+    },
+    /// Render a document; the answer is [`Input::Reported`].
+    Report {
+        /// Comes back with the answer.
+        ticket: u64,
+        /// Which, and how.
+        request: ReportRequest,
+    },
+    /// Read the configuration again; the answer is [`Input::Reloaded`].
+    Reload {
+        /// Comes back with the answer.
+        ticket: u64,
     },
     /// The lame duck has led everybody away: the process may end.
     Finished,

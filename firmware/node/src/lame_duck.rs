@@ -37,6 +37,7 @@ impl Node {
         if self.lame_duck != LameDuck::Off {
             return;
         }
+        self.tell_lame_duck(now);
         self.broker.lame_duck(now);
         let grace = self.config.lame_duck_grace_period;
         let left = self.config.lame_duck_duration.saturating_sub(grace);

@@ -7,16 +7,21 @@
 mod bridge;
 mod io;
 mod lame_duck;
+mod limits;
 mod links;
 mod node;
+mod owner;
 mod reload;
+mod report;
 mod seed;
 mod setup;
 mod sharing;
+mod system;
 mod view;
 
 pub use io::{Input, Listener, Output};
 pub use links::{Accepting, LeafListener, LinkMakers, Soliciting};
 pub use node::Node;
+pub use report::{ReportError, ReportRequest};
 pub use seed::{NodeSeed, StorageLimits, VERSION};
 pub use view::{StreamsView, View};

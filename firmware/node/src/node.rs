@@ -11,6 +11,7 @@ use frond_wire::ServerInfo;
 
 use crate::bridge::Streams;
 use crate::lame_duck::LameDuck;
+use crate::system::System;
 use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
 
 /// The whole server as one value.
@@ -31,6 +32,8 @@ pub struct Node {
     /// Clients bound now, by connection, for the lame duck.
     pub(crate) clients: BTreeSet<frond_broker::Conn>,
     pub(crate) last_closed: Option<Arc<ClosedClient>>,
+    /// `None`: the configuration wants no system account.
+    pub(crate) system: Option<System>,
 }
 
 /// Ports the shell bound.
@@ -70,7 +73,7 @@ impl Node {
             directory,
             rng,
         };
-        Ok(Self {
+        let mut node = Self {
             config: config.clone(),
             seed,
             broker: Broker::new(setup),
@@ -82,7 +85,10 @@ impl Node {
             ports: Ports::default(),
             clients: BTreeSet::new(),
             last_closed: None,
-        })
+            system: None,
+        };
+        node.start_system(now);
+        Ok(node)
     }
 
     /// Takes one input.
@@ -132,6 +138,8 @@ impl Node {
             Input::DiskFree(bytes) => {
                 self.tell_streams(now, frond_jetstream::Input::DiskFree(bytes))
             }
+            Input::Reported { ticket, answer } => self.reported(now, ticket, answer),
+            Input::Reloaded { ticket, answer } => self.reloaded(now, ticket, answer),
             Input::LameDuck => self.start_lame_duck(now),
             Input::Stop => self.stop(now),
             Input::Time => self.on_time(now),
@@ -151,10 +159,15 @@ impl Node {
             .streams
             .as_ref()
             .and_then(|streams| streams.machine.deadline());
-        [self.broker.deadline(), streams, self.lame_duck.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.broker.deadline(),
+            streams,
+            self.lame_duck.deadline(),
+            self.system_deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// What waits to be written to a connection.
@@ -260,6 +273,7 @@ impl Node {
     /// The streams say goodbye first, while there is still somebody to hear it.
     fn stop(&mut self, now: Now) {
         self.shut_down_streams(now);
+        self.tell_shutdown(now);
         self.settle(now);
         self.broker.shutdown(now);
     }
@@ -268,6 +282,7 @@ impl Node {
         self.broker.on_time(now);
         self.tell_streams(now, frond_jetstream::Input::Time);
         self.lame_duck_time(now);
+        self.system_time(now);
     }
 
     /// Tells the broker what may have changed of this server's own facts.
@@ -286,6 +301,7 @@ impl Node {
             facts,
             info,
         );
+        self.serve_accounts();
     }
 }
 

@@ -1,10 +1,10 @@
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use frond_broker::Conn;
 use frond_clock::Instant;
-use frond_node::{Input, Node, Output};
+use frond_node::{Input, Node, Output, ReportRequest};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
@@ -13,7 +13,7 @@ use crate::dial;
 use crate::disk::Disk;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES};
 use crate::meter::Meter;
-use crate::password;
+use crate::{password, report};
 
 /// The one thread that owns everything: the node, and what carries its wishes out.
 ///
@@ -29,6 +29,10 @@ pub(crate) struct Core {
     disk_backlog_bytes: Cell<usize>,
     dirty: RefCell<Vec<Conn>>,
     finished: Cell<bool>,
+    /// Documents to render, when the node's wishes are all taken.
+    reports: RefCell<VecDeque<(u64, ReportRequest)>>,
+    /// Reloads that the system account asked for.
+    reloads: RefCell<VecDeque<u64>>,
     /// When the loop wakes by itself.
     armed: Cell<Option<Instant>>,
     meter: RefCell<Meter>,
@@ -52,6 +56,8 @@ impl Core {
             disk_backlog_bytes: Cell::new(0),
             dirty: RefCell::default(),
             finished: Cell::new(false),
+            reports: RefCell::default(),
+            reloads: RefCell::default(),
             armed: Cell::new(None),
             meter: RefCell::new(meter),
             alarm: Notify::new(),
@@ -142,11 +148,27 @@ impl Core {
 
     fn drain(self: &Rc<Self>) {
         loop {
-            let Some(output) = self.node.borrow_mut().poll() else {
+            let output = self.node.borrow_mut().poll();
+            if let Some(output) = output {
+                self.carry_out(output);
+            } else if let Some((ticket, request)) = self.next_report() {
+                let now = self.clock.now();
+                let answer = report::answer(self, now, &request);
+                let input = Input::Reported { ticket, answer };
+                self.node.borrow_mut().handle(now, input);
+            } else {
                 break;
-            };
-            self.carry_out(output);
+            }
         }
+    }
+
+    fn next_report(&self) -> Option<(u64, ReportRequest)> {
+        self.reports.borrow_mut().pop_front()
+    }
+
+    /// A reload somebody asked for, by its ticket.
+    pub(crate) fn next_reload(&self) -> Option<u64> {
+        self.reloads.borrow_mut().pop_front()
     }
 
     /// Whether connections may be read: not while the disk is far behind.
@@ -187,6 +209,13 @@ impl Core {
     fn carry_out(self: &Rc<Self>, output: Output) {
         match output {
             Output::Flush(conn) => self.dirty.borrow_mut().push(conn),
+            Output::Report { ticket, request } => {
+                self.reports.borrow_mut().push_back((ticket, request));
+            }
+            Output::Reload { ticket } => {
+                self.reloads.borrow_mut().push_back(ticket);
+                self.alarm.notify_one();
+            }
             Output::Finished => {
                 self.finished.set(true);
                 self.alarm.notify_one();

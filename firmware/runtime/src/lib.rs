@@ -29,6 +29,7 @@ mod options;
 mod password;
 mod program;
 mod reload;
+mod report;
 mod server;
 mod signals;
 mod space;

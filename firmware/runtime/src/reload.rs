@@ -5,17 +5,22 @@ use crate::core::Core;
 use crate::log::{Detail, Log};
 use crate::options::Options;
 
-/// Reads the configuration again and applies it whole, or refuses it whole.
+/// Reads the configuration again and applies it whole, or refuses it whole; says so in the log.
+///
+/// # Errors
+/// Why it was refused.
 pub(crate) fn reload(
     core: &Rc<Core>,
     options: &mut Options,
     log: &Log,
     reread: &dyn Fn() -> Result<Options, String>,
-) {
-    match try_reload(core, options, log, reread) {
+) -> Result<(), String> {
+    let done = try_reload(core, options, log, reread);
+    match &done {
         Ok(()) => tracing::info!("Reloaded server configuration"),
         Err(why) => tracing::error!("Failed to reload server configuration: {why}"),
     }
+    done
 }
 
 fn try_reload(

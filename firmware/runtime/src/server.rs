@@ -143,6 +143,10 @@ impl Server {
             if self.core.is_finished() {
                 break;
             }
+            while let Some(ticket) = self.core.next_reload() {
+                let answer = reload::reload(&self.core, options, log, reread);
+                self.core.handle(Input::Reloaded { ticket, answer });
+            }
             let deadline = self.core.arm();
             tokio::select! {
                 biased;
@@ -152,7 +156,7 @@ impl Server {
                         break;
                     }
                     Order::LameDuck => self.lame_duck(),
-                    Order::Reload => reload::reload(&self.core, options, log, reread),
+                    Order::Reload => drop(reload::reload(&self.core, options, log, reread)),
                     Order::Reopen => reopen(log),
                 },
                 Some(event) = self.disk_events.recv() => self.on_disk(event),

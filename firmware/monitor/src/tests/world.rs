@@ -134,6 +134,8 @@ impl World {
                     | Output::Secure { .. }
                     | Output::Fetch { .. }
                     | Output::Check { .. }
+                    | Output::Report { .. }
+                    | Output::Reload { .. }
                     | Output::Finished
                     | Output::Log { .. } => {}
                 }

@@ -1,0 +1,16 @@
+//! Bounds of what the node itself keeps.
+
+use std::time::Duration;
+
+/// Answers of the system account that wait for something outside the node.
+pub(crate) const ANSWERS_WAITING_MAX: usize = 1024;
+
+/// Events that tell an account's connections come at least this often while it has any.
+/// spec: nats-server v2.15.1 server/events.go `eventsHBInterval`
+pub(crate) const CONNS_EVERY: Duration = Duration::from_secs(30);
+
+/// spec: nats-server v2.15.1 server/events.go `startStatszTimer`
+pub(crate) const STATSZ_FIRST: Duration = Duration::from_millis(250);
+
+/// spec: nats-server v2.15.1 server/events.go `statsHBInterval`
+pub(crate) const STATSZ_EVERY: Duration = Duration::from_secs(10);

@@ -1,0 +1,123 @@
+//! The system account: what this server tells of itself, and what it is asked.
+//!
+//! spec: nats-server v2.15.1 server/events.go
+
+mod account_stat;
+mod answer;
+mod ask;
+mod beat;
+mod client_info;
+mod events;
+mod pending;
+mod request;
+mod server_info;
+mod services;
+mod subscribers;
+mod user_info;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use frond_account::AccountId;
+use frond_clock::{Instant, Now, Rng, Timers};
+
+use crate::Node;
+use crate::owner::Owner;
+
+use beat::Beat;
+use pending::Pending;
+use services::Service;
+
+/// What the system account needs to remember.
+#[derive(Debug)]
+pub(crate) struct System {
+    account: AccountId,
+    /// What each subscription is for; its place is the subscription's number.
+    services: Vec<Service>,
+    /// Accounts that have the services every account has.
+    served: BTreeSet<AccountId>,
+    /// Messages that told of this server so far.
+    seq: u64,
+    rng: Rng,
+    beat: Beat,
+    /// When to tell the connections of an account again.
+    conns: Timers<AccountId>,
+    next_ticket: u64,
+    pending: BTreeMap<u64, Pending>,
+}
+
+impl Node {
+    /// Answers in the system account, unless the configuration wants none.
+    pub(crate) fn start_system(&mut self, now: Now) {
+        if self.config.no_system_account {
+            return;
+        }
+        let seed = u64::from_le_bytes(self.seed.random[16..24].try_into().unwrap_or_default());
+        self.system = Some(System {
+            account: self.broker.directory().system_account(),
+            services: Vec::new(),
+            served: BTreeSet::new(),
+            seq: 0,
+            rng: Rng::seeded(seed),
+            beat: Beat::starting(now.mono),
+            conns: Timers::new(),
+            next_ticket: 0,
+            pending: BTreeMap::new(),
+        });
+        let id = self.facts().id.clone();
+        let account = self.broker.directory().system_account();
+        for (subject, service) in services::of_server(&id) {
+            self.serve(account, &subject, service);
+        }
+        self.serve_accounts();
+    }
+
+    /// Gives every account that came since the services each account has.
+    pub(crate) fn serve_accounts(&mut self) {
+        let Some(system) = &self.system else {
+            return;
+        };
+        let accounts = self.broker.directory().accounts();
+        let new: Vec<_> = (0..)
+            .zip(accounts)
+            .filter(|(_, account)| account.exists)
+            .map(|(id, account)| (AccountId(id), account.name.to_string()))
+            .filter(|(id, _)| !system.served.contains(id))
+            .collect();
+        let system_account = system.account;
+        for (account, _) in new {
+            for (subject, service) in services::of_account(account == system_account) {
+                self.serve(account, subject, *service);
+            }
+            if let Some(system) = &mut self.system {
+                system.served.insert(account);
+            }
+        }
+    }
+
+    fn serve(&mut self, account: AccountId, subject: &str, service: Service) {
+        let Some(system) = &mut self.system else {
+            return;
+        };
+        let known = system.services.iter().position(|known| *known == service);
+        let own = known.unwrap_or_else(|| {
+            system.services.push(service);
+            system.services.len() - 1
+        });
+        self.broker
+            .subscribe_internal(account, subject, Owner::System.number(own as u64));
+    }
+
+    /// When the system account has something to tell by itself.
+    pub(crate) fn system_deadline(&self) -> Option<Instant> {
+        let system = self.system.as_ref()?;
+        [system.beat.deadline(), system.conns.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(crate) fn system_time(&mut self, now: Now) {
+        self.beat_time(now);
+        self.conns_time(now);
+    }
+}

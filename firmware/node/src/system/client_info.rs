@@ -1,0 +1,65 @@
+use frond_broker::ClientView;
+use serde::Serialize;
+
+use crate::Node;
+
+use super::server_info::When;
+
+/// A client as events tell of it.
+///
+/// spec: nats-server v2.15.1 server/events.go `ClientInfo`
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ClientInfo {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<When>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    host: String,
+    id: u64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    acc: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    user: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    lang: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    ver: String,
+    /// Nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rtt: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<When>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name_tag: String,
+    kind: &'static str,
+    client_type: &'static str,
+}
+
+impl Node {
+    /// Who a client is; `stop` when it is gone.
+    pub(crate) fn client_info(&self, client: &ClientView, stop: Option<When>) -> ClientInfo {
+        let default = self.broker.directory().default_account();
+        let acc = self.account_name(client.account.unwrap_or(default));
+        ClientInfo {
+            start: Some(When(client.start)),
+            host: client
+                .peer
+                .map(|peer| peer.ip.to_string())
+                .unwrap_or_default(),
+            id: client.cid,
+            name_tag: acc.clone(),
+            acc,
+            user: client.user.clone(),
+            name: client.name.clone(),
+            lang: client.lang.clone(),
+            ver: client.version.clone(),
+            rtt: stop
+                .and(client.rtt)
+                .map(|rtt| u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX)),
+            stop,
+            kind: "Client",
+            client_type: "nats",
+        }
+    }
+}
