@@ -12,6 +12,7 @@
     reason = "a harness reads clocks and files, and fails by panicking"
 )]
 
+mod configs;
 mod isolate;
 mod known;
 mod python;
@@ -28,8 +29,9 @@ use crate::shim::Shim;
 use crate::table::Table;
 
 const USAGE: &str = "\
-usage: suites nats.py|nats.rs CHECKOUT [--server frond|frond-hub] [--only TEXT] [--jobs N]
-  CHECKOUT  a checkout of github.com/nats-io/nats.py or github.com/nats-io/nats.rs
+usage: suites nats.py|nats.rs|configs CHECKOUT [--server frond|frond-hub] [--only TEXT] [--jobs N]
+  CHECKOUT  a checkout of github.com/nats-io/nats.py or github.com/nats-io/nats.rs;
+            for configs, a folder of configuration files
   --server  which of our binaries stands for nats-server (frond-hub: the suites need listeners for leafnodes)
   --only    only tests whose name contains TEXT
   --jobs    tests at a time; 2 by default";
@@ -61,7 +63,8 @@ fn main() -> ExitCode {
         println!("running {} with {}", wanted.suite, kind.name());
         match wanted.suite.as_str() {
             "nats.py" => python::run(&wanted, &shim),
-            _ => rust::run(&wanted, &shim),
+            "nats.rs" => rust::run(&wanted, &shim),
+            _ => configs::run(&wanted, &shim),
         }
     };
     let theirs = run(Kind::Real);
@@ -78,7 +81,7 @@ fn read_args() -> Option<Wanted> {
     let mut args = std::env::args().skip(1);
     let suite = args
         .next()
-        .filter(|suite| ["nats.py", "nats.rs"].contains(&suite.as_str()))?;
+        .filter(|suite| ["nats.py", "nats.rs", "configs"].contains(&suite.as_str()))?;
     let mut wanted = Wanted {
         suite,
         checkout: args.next()?.into(),
