@@ -118,7 +118,7 @@ fn unsupported(block: Block) -> &'static str {
 
 const TOP: &str = "\
     listen host net port client_advertise server_name server_tags server_metadata debug trace \
-    trace_verbose trace_headers logtime logtime_utc logfile log_file logfile_size_limit \
+    trace_verbose trace_headers logtime logtime_utc logfile log_file logfile_size_limit syslog remote_syslog \
     log_size_limit logfile_max_num log_max_num max_traced_msg_len pidfile pid_file \
     ports_file_dir http http_port monitor_port http_base_path max_connections max_conn \
     max_subscriptions max_subs max_sub_tokens max_subscription_tokens max_control_line \
@@ -132,7 +132,7 @@ const TOP: &str = "\
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_pinned_accounts";
 const TOP_UNSUPPORTED: &str = "\
-    https https_port syslog remote_syslog prof_port prof_block_rate proxy_protocol \
+    https https_port prof_port prof_block_rate proxy_protocol \
     feature_flags resolver_tls tls ocsp ocsp_cache cluster gateway websocket ws \
     mqtt proxies";
 const AUTHORIZATION: &str = "\

@@ -59,6 +59,26 @@ pub(crate) struct Cli {
     /// Log to this file
     #[arg(short = 'l', long, value_name = "FILE", help_heading = "Logging")]
     pub(crate) log: Option<PathBuf>,
+    /// Move the log file aside past so many bytes
+    #[arg(long, value_name = "BYTES", help_heading = "Logging")]
+    pub(crate) log_size_limit: Option<u64>,
+    /// Log to the system's log
+    #[arg(
+        short = 's',
+        long,
+        value_name = "BOOL",
+        require_equals = true,
+        help_heading = "Logging"
+    )]
+    pub(crate) syslog: Option<bool>,
+    /// Log to the system's log of another machine
+    #[arg(
+        short = 'r',
+        long,
+        value_name = "udp://HOST:514",
+        help_heading = "Logging"
+    )]
+    pub(crate) remote_syslog: Option<String>,
     /// Put the time on log lines [default: true]
     #[arg(
         short = 'T',
@@ -68,7 +88,7 @@ pub(crate) struct Cli {
         help_heading = "Logging"
     )]
     pub(crate) logtime: Option<bool>,
-    /// Log times in UTC: they always are
+    /// Log times in UTC [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -144,12 +164,6 @@ pub(crate) struct Later {
     #[arg(long, hide = true)]
     https_port: Option<String>,
     #[arg(long, hide = true)]
-    syslog: Option<bool>,
-    #[arg(long, hide = true)]
-    remote_syslog: Option<String>,
-    #[arg(long, hide = true)]
-    log_size_limit: Option<String>,
-    #[arg(long, hide = true)]
     max_traced_msg_len: Option<String>,
     #[arg(long, hide = true)]
     tls: Option<bool>,
@@ -204,9 +218,6 @@ impl Later {
         let on = |flag: Option<bool>| flag == Some(true);
         [
             ("https_port", self.https_port.is_some()),
-            ("syslog", on(self.syslog)),
-            ("remote_syslog", self.remote_syslog.is_some()),
-            ("log_size_limit", self.log_size_limit.is_some()),
             ("max_traced_msg_len", self.max_traced_msg_len.is_some()),
             ("tls", on(self.tls)),
             ("tlsverify", on(self.tlsverify)),

@@ -39,6 +39,16 @@ pub(crate) fn wall_clock() -> Timestamp {
     Timestamp::from_nanos(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
 }
 
+/// The same moment as the clocks on the wall here show it.
+pub(crate) fn local(at: Timestamp) -> Timestamp {
+    let zone = jiff::tz::TimeZone::system();
+    let Ok(moment) = jiff::Timestamp::from_nanosecond(i128::from(at.as_nanos())) else {
+        return at;
+    };
+    let offset = i64::from(zone.to_offset(moment).seconds());
+    Timestamp::from_nanos(at.as_nanos().saturating_add(offset * 1_000_000_000))
+}
+
 /// Waits on purpose: for a slow receiver, or for the system to recover. The only place that does.
 pub(crate) async fn pause(time: Duration) {
     tokio::time::sleep(time).await;

@@ -1,9 +1,7 @@
 use std::fmt::{self, Write as _};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -11,7 +9,12 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 
-use crate::clock::wall_clock;
+use self::sink::Sink;
+use crate::clock::{local, wall_clock};
+
+mod file;
+mod sink;
+mod syslog;
 
 /// Lines that end the process carry this target and print as `[FTL]`.
 pub(crate) const FATAL: &str = "fatal";
@@ -23,14 +26,14 @@ pub(crate) struct Log(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     detail: AtomicU8,
-    with_time: bool,
-    sink: Mutex<Sink>,
+    output: Mutex<Output>,
 }
 
+/// Where lines go, and what they begin with.
 #[derive(Debug)]
-enum Sink {
-    Stderr,
-    File { path: PathBuf, file: File },
+struct Output {
+    options: frond_config::Log,
+    sink: Sink,
 }
 
 /// How much is logged.
@@ -48,18 +51,33 @@ impl Log {
     /// Starts logging for the whole process.
     ///
     /// # Errors
-    /// When the log file cannot be opened for appending.
-    pub(crate) fn start(path: Option<&Path>, with_time: bool, detail: Detail) -> io::Result<Self> {
-        let sink = path.map_or(Ok(Sink::Stderr), Sink::open)?;
+    /// When the log file cannot be opened for appending, or no syslog answers.
+    pub(crate) fn start(options: &frond_config::Log, detail: Detail) -> io::Result<Self> {
+        let output = Output {
+            options: options.clone(),
+            sink: Sink::open(options)?,
+        };
         let shared = Shared {
             detail: AtomicU8::new(detail as u8),
-            with_time,
-            sink: Mutex::new(sink),
+            output: Mutex::new(output),
         };
         let log = Self(Arc::new(shared));
         // A second logger in one process (tests) keeps the first.
         let _ = tracing::subscriber::set_global_default(Registry::default().with(log.clone()));
         Ok(log)
+    }
+
+    /// Goes on as other options say.
+    ///
+    /// # Errors
+    /// When the new place cannot be opened; then the old one goes on.
+    pub(crate) fn apply(&self, options: &frond_config::Log) -> io::Result<()> {
+        let mut output = self.output();
+        if output.options.file != options.file {
+            output.sink = Sink::open(options)?;
+        }
+        output.options = options.clone();
+        Ok(())
     }
 
     /// Changes how much is logged.
@@ -73,12 +91,11 @@ impl Log {
     /// # Errors
     /// When it cannot be opened; then the old one goes on.
     pub(crate) fn reopen(&self) -> io::Result<()> {
-        let mut sink = self.0.sink.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Sink::File { path, .. } = &*sink {
-            let path = path.clone();
-            *sink = Sink::open(&path)?;
-        }
-        Ok(())
+        self.output().sink.reopen()
+    }
+
+    fn output(&self) -> MutexGuard<'_, Output> {
+        self.0.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wants(&self, level: Level) -> bool {
@@ -94,24 +111,6 @@ impl Log {
     }
 }
 
-impl Sink {
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self::File {
-            path: path.to_owned(),
-            file,
-        })
-    }
-
-    /// A log that cannot be written must not stop the server.
-    fn write(&mut self, line: &str) {
-        let _ = match self {
-            Self::Stderr => io::stderr().write_all(line.as_bytes()),
-            Self::File { file, .. } => file.write_all(line.as_bytes()),
-        };
-    }
-}
-
 impl<S: Subscriber> Layer<S> for Log {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         metadata.target().starts_with("frond") && self.wants(*metadata.level())
@@ -119,10 +118,6 @@ impl<S: Subscriber> Layer<S> for Log {
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut line = format!("[{}] ", std::process::id());
-        if self.0.with_time {
-            push_time(&mut line);
-        }
         let metadata = event.metadata();
         let tag = match *metadata.level() {
             _ if metadata.target() == FATAL => "FTL",
@@ -132,20 +127,22 @@ impl<S: Subscriber> Layer<S> for Log {
             Level::DEBUG => "DBG",
             Level::TRACE => "TRC",
         };
-        let _ = write!(line, "[{tag}] ");
-        event.record(&mut Words(&mut line));
-        line.push('\n');
-        self.0
-            .sink
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .write(&line);
+        let mut words = String::new();
+        event.record(&mut Words(&mut words));
+        let mut output = self.output();
+        let mut head = format!("[{}] ", std::process::id());
+        if output.options.time {
+            push_time(&mut head, output.options.time_utc);
+        }
+        output.sink.write(tag, &head, &words);
     }
 }
 
-/// `2026/11/29 19:27:30.123456 `, in UTC.
-fn push_time(line: &mut String) {
-    let (year, month, day, hour, minute, second, nanos) = wall_clock().civil();
+/// `2026/11/29 19:27:30.123456 `.
+fn push_time(line: &mut String, utc: bool) {
+    let now = wall_clock();
+    let now = if utc { now } else { local(now) };
+    let (year, month, day, hour, minute, second, nanos) = now.civil();
     let micros = nanos / 1000;
     let _ = write!(
         line,

@@ -121,6 +121,10 @@ impl Options {
             cli.trace.or(cli.trace_verbose).or(both),
         );
         put(&mut config.log.time, cli.logtime);
+        put(&mut config.log.time_utc, cli.logtime_utc);
+        put(&mut config.log.syslog, cli.syslog);
+        set(&mut config.log.remote_syslog, cli.remote_syslog.clone());
+        set(&mut config.log.size_limit, cli.log_size_limit);
         put(&mut config.jetstream.enabled, cli.jetstream);
         Ok(())
     }

@@ -107,13 +107,13 @@ fn serve(
     mut options: Options,
     reread: &dyn Fn() -> Result<Options, String>,
 ) -> Result<(), String> {
-    let file = options.config.log.file.as_deref().map(std::path::Path::new);
-    let log = Log::start(file, options.config.log.time, detail(&options)).map_err(|error| {
-        format!(
-            "log file {}: {error}",
-            options.config.log.file.as_deref().unwrap_or_default()
-        )
-    })?;
+    let log =
+        Log::start(&options.config.log, detail(&options)).map_err(|error| {
+            match &options.config.log.file {
+                Some(file) => format!("log file {file}: {error}"),
+                None => format!("syslog: {error}"),
+            }
+        })?;
     abort_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -39,6 +39,9 @@ fn try_reload(
     let now = core.clock().now();
     core.with_node(|node| node.reload(now, &new.config, credentials))?;
     core.settle();
+    if let Err(error) = log.apply(&new.config.log) {
+        tracing::error!("the log goes on where it is: {error}");
+    }
     log.set_detail(detail(&new));
     *options = new;
     Ok(())

@@ -10,6 +10,10 @@ pub struct Log {
     pub size_limit: Option<u64>,
     /// How many files rotation keeps, the current one included; `None` keeps all.
     pub max_num: Option<u64>,
+    /// To the system's log, unless there is a file.
+    pub syslog: bool,
+    /// To the system's log at this URL, unless there is a file.
+    pub remote_syslog: Option<String>,
     /// Lines carry the time.
     pub time: bool,
     /// The time is UTC, not local.
@@ -32,6 +36,8 @@ impl Default for Log {
             file: None,
             size_limit: None,
             max_num: None,
+            syslog: false,
+            remote_syslog: None,
             time: true,
             time_utc: false,
             debug: false,
@@ -60,6 +66,8 @@ impl Log {
             "logtime" => set(&mut self.time, report.boolean(value)),
             "logtime_utc" => set(&mut self.time_utc, report.boolean(value)),
             "logfile" | "log_file" => set(&mut self.file, report.text(value)),
+            "syslog" => set(&mut self.syslog, report.boolean(value)),
+            "remote_syslog" => set(&mut self.remote_syslog, report.text(value)),
             "logfile_size_limit" | "log_size_limit" => {
                 set(&mut self.size_limit, report.limit(value));
             }

@@ -101,10 +101,6 @@ pub(crate) fn read(map: &Map, config: &mut Config, report: &mut Report) {
 /// Options that are taken so that a file of nats-server's starts, and change nothing: they are said.
 fn without_effect(key: &str) -> Option<&'static str> {
     match key {
-        "logfile_size_limit" | "log_size_limit" | "logfile_max_num" | "log_max_num" => {
-            Some("rotate the log file from outside and send SIGUSR1")
-        }
-        "logtime_utc" => Some("log times are always in UTC"),
         "trace_headers" | "max_traced_msg_len" => Some("messages are traced whole"),
         "no_fast_producer_stall" => Some("a fast producer is always held back"),
         "default_js_domain" => Some("a leafnode keeps $JS.API to itself"),
