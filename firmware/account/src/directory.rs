@@ -5,8 +5,12 @@ use thiserror::Error;
 
 use crate::nkey::{Role, is_public_key};
 use crate::{
-    AccountId, AccountLimits, ConnectionType, Login, PeerKind, Permissions, Plan, UserPlan,
+    AccountId, AccountLimits, AccountPlan, ConnectionType, Login, PeerKind, Permissions, Plan,
+    Sharing, UserPlan,
 };
+
+mod cycles;
+mod share;
 
 /// All accounts and users of this server.
 #[derive(Clone, Debug)]
@@ -33,6 +37,10 @@ pub struct Account {
     pub jetstream: bool,
     /// Whether the configuration still names it; an id is never given to another account.
     pub exists: bool,
+    /// What it was made from; one without a name when nobody planned it.
+    pub plan: Arc<AccountPlan>,
+    /// What it takes from others and renames, as it follows from all plans.
+    pub sharing: Sharing,
 }
 
 /// One user, as sessions hold it.
@@ -76,6 +84,12 @@ pub enum DirectoryError {
     /// A user's nkey is none.
     #[error("not a valid public nkey for a user: {0:?}")]
     BadNkey(String),
+    /// An account without a name.
+    #[error("account missing")]
+    NoName,
+    /// Exports and imports that don't fit each other, each in nats-server's words.
+    #[error("{}", .0.join("\n"))]
+    Sharing(Vec<String>),
     /// As nats-server says it.
     #[error(
         "no_auth_user: {0:?} not present as user or nkey in authorization block or account configuration"
@@ -108,9 +122,14 @@ impl Directory {
         directory.system = directory.add_account(system.unwrap_or(DEFAULT_SYSTEM_ACCOUNT));
         for account in &plan.accounts {
             let id = directory.add_account(&account.name);
-            if let Some(known) = directory.accounts.get_mut(id.0 as usize) {
-                (known.limits, known.jetstream) = (account.limits, account.jetstream);
-            }
+            directory.plan(id, account);
+        }
+        let all: Vec<_> = directory.ids().collect();
+        directory.share(&all);
+        let accounts = directory.accounts.iter();
+        let refused: Vec<_> = accounts.flat_map(|a| a.sharing.refused.clone()).collect();
+        if !refused.is_empty() {
+            return Err(DirectoryError::Sharing(refused));
         }
         directory.clients = directory.logins(&plan.users)?;
         directory.leafs = directory.logins(&plan.leaf_users)?;
@@ -125,6 +144,35 @@ impl Directory {
             ),
         };
         Ok(directory)
+    }
+
+    /// Adds one account, or gives it another plan; all others stay, and those that import from
+    /// it follow. What its plan can't have is left out: see [`Sharing::refused`].
+    ///
+    /// # Errors
+    /// When the plan has no name.
+    pub fn put_account(&mut self, plan: &AccountPlan) -> Result<AccountId, DirectoryError> {
+        if plan.name.is_empty() {
+            return Err(DirectoryError::NoName);
+        }
+        let id = self.add_account(&plan.name);
+        self.plan(id, plan);
+        self.share_again(id);
+        Ok(id)
+    }
+
+    /// Takes one account away; its id stays its own.
+    pub fn remove_account(&mut self, id: AccountId) {
+        let Some(name) = self.account(id).map(|account| account.name.to_string()) else {
+            return;
+        };
+        let gone = AccountPlan {
+            name,
+            ..AccountPlan::default()
+        };
+        self.plan(id, &gone);
+        self.forget(id);
+        self.share_again(id);
     }
 
     /// All accounts in the order of their ids, gone ones included.
@@ -226,9 +274,22 @@ impl Directory {
             limits: AccountLimits::default(),
             jetstream: false,
             exists: true,
+            plan: Arc::default(),
+            sharing: Sharing::default(),
         });
         self.by_name.insert(name.into(), id);
         id
+    }
+
+    fn ids(&self) -> impl Iterator<Item = AccountId> + use<> {
+        (0..u32::try_from(self.accounts.len()).unwrap_or(u32::MAX)).map(AccountId)
+    }
+
+    fn plan(&mut self, id: AccountId, plan: &AccountPlan) {
+        if let Some(account) = self.accounts.get_mut(id.0 as usize) {
+            (account.limits, account.jetstream) = (plan.limits, plan.jetstream);
+            account.plan = Arc::new(plan.clone());
+        }
     }
 
     fn forget(&mut self, id: AccountId) {
@@ -292,3 +353,6 @@ pub const DEFAULT_SYSTEM_ACCOUNT: &str = "$SYS";
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod share_tests;

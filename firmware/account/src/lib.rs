@@ -11,11 +11,13 @@ mod credentials;
 mod directory;
 pub mod jwt;
 mod limits;
+mod mappings;
 pub mod nkey;
 mod permissions;
 mod plan;
 mod question;
 mod secret;
+mod shared;
 mod sharing;
 mod tls;
 pub mod xkey;
@@ -27,10 +29,12 @@ pub use credentials::{AccountId, Credentials};
 pub use directory::{
     Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
 };
+pub use mappings::{Mapped, Mappings};
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};
 pub use question::{Answer, Question};
 pub use secret::Secret;
+pub use shared::{Rename, Service, ServiceImport, Sharing, StreamImport};
 pub use sharing::{
     Activation, Destination, Export, ExportAccess, ExportKind, Import, ImportKind, LatencyPlan,
     Mapping, ResponseType, Sampling, ServiceExport, TracePlan,

@@ -8,3 +8,7 @@ pub(crate) const NKEY_CHARS_MAX: usize = 64;
 /// Bytes of the longest token looked at.
 /// spec: nats-io/jwt v2 `MaxTokenSize`.
 pub(crate) const JWT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Accounts that are walked when looking for cycles of imports.
+/// spec: nats-server v2.15.1 server/accounts.go `MaxAccountCycleSearchDepth`.
+pub(crate) const CYCLE_ACCOUNTS_MAX: usize = 1024;
