@@ -3,11 +3,12 @@ use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::gather::{self, Depth};
-use crate::page::{JSON, Page};
+use crate::page::{JSON, METRICS, Page};
 use crate::query::{Query, Refusal};
 use crate::text::{compact, pretty};
 use crate::{
-    Process, accountz, accstatz, clusters, connz, expvarz, healthz, jsz, leafz, root, subsz, varz,
+    Process, accountz, accstatz, clusters, connz, expvarz, healthz, jsz, leafz, metrics, root,
+    subsz, varz,
 };
 
 /// How a document is written.
@@ -63,6 +64,7 @@ impl Asked<'_> {
             Endpoint::Ipqueuesz => Ok(self.page(&clusters::ipqueuesz(query)?)),
             Endpoint::Expvarz => Ok(self.page(&expvarz::document(self.process))),
             Endpoint::Profilez => Ok(self.page(&expvarz::profilez(query.text("name")))),
+            Endpoint::Metrics => self.metrics(),
             Endpoint::Stacksz => Ok(Page::missing(expvarz::NO_STACKS)),
         }
     }
@@ -97,6 +99,47 @@ impl Asked<'_> {
         Page::json(match self.form {
             Form::Lines => pretty(document),
             Form::OneLine => compact(document),
+        })
+    }
+
+    /// Numbers out of the other documents.
+    fn metrics(&self) -> Result<Page, Refusal> {
+        let value = |endpoint, query: &str| {
+            let query = Query::parse(query);
+            let form = Form::OneLine;
+            let page = Asked {
+                query: &query,
+                form,
+                ..*self
+            }
+            .answer(endpoint, "")?;
+            Ok(serde_json::from_str(&page.body).unwrap_or_default())
+        };
+        let accounts = gather::accounts(self.view);
+        let accounts = accounts.into_iter().map(|account| {
+            let page = self.account_of(&account.name)?;
+            Ok(serde_json::from_str(&page.body).unwrap_or_default())
+        });
+        let documents = metrics::Documents {
+            varz: value(Endpoint::Varz, "")?,
+            connz: value(Endpoint::Connz, "")?,
+            subsz: value(Endpoint::Subsz, "")?,
+            routez: value(Endpoint::Routez, "")?,
+            leafz: value(Endpoint::Leafz, "")?,
+            accstatz: value(Endpoint::Accstatz, "unused=1")?,
+            accounts: accounts.collect::<Result<_, Refusal>>()?,
+            jsz: value(Endpoint::Jsz, "consumers=true&config=true&raft=true")?,
+            healthz: [
+                value(Endpoint::Healthz, "")?,
+                value(Endpoint::Healthz, "js-enabled-only=true")?,
+                value(Endpoint::Healthz, "js-server-only=true")?,
+            ],
+            uplinks: gather::uplinks(self.view),
+        };
+        Ok(Page {
+            status: 200,
+            content_type: METRICS,
+            body: metrics::text(&documents),
         })
     }
 

@@ -18,10 +18,12 @@ pub(crate) enum Endpoint {
     Stacksz,
     /// Only asked for over the system account.
     Profilez,
+    /// Ours: all numbers as Prometheus reads them.
+    Metrics,
 }
 
 /// All that have a path, in the order they are listed in. What is not described is not listed.
-pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 15] = [
+pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 16] = [
     ("/", Endpoint::Root, ""),
     ("/varz", Endpoint::Varz, "the server as a whole"),
     ("/jsz", Endpoint::Jsz, "streams and consumers"),
@@ -35,6 +37,7 @@ pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 15] = [
         "what accounts send and get",
     ),
     ("/healthz", Endpoint::Healthz, "whether all is well"),
+    ("/metrics", Endpoint::Metrics, "numbers for Prometheus"),
     ("/routez", Endpoint::Routez, "routes: none"),
     ("/gatewayz", Endpoint::Gatewayz, "gateways: none"),
     ("/raftz", Endpoint::Raftz, ""),
@@ -84,7 +87,12 @@ impl Endpoint {
             | Self::Accstatz
             | Self::Routez
             | Self::Gatewayz => true,
-            Self::Raftz | Self::Ipqueuesz | Self::Expvarz | Self::Stacksz | Self::Profilez => false,
+            Self::Raftz
+            | Self::Ipqueuesz
+            | Self::Expvarz
+            | Self::Stacksz
+            | Self::Profilez
+            | Self::Metrics => false,
         }
     }
 

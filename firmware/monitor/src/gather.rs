@@ -7,6 +7,7 @@ use frond_broker::{Conn, LinkStatus, SubView, Traffic};
 use frond_clock::Timestamp;
 use frond_node::View;
 
+use crate::metrics::Uplink;
 use crate::rows::{Account, Connection, Leaf, Peer, Server, Subscription};
 use crate::varz::Counts;
 
@@ -117,6 +118,19 @@ pub(crate) fn leafs(view: &View<'_>) -> Vec<Leaf> {
         })
     });
     rows.collect()
+}
+
+/// The links that this server is to keep up.
+pub(crate) fn uplinks(view: &View<'_>) -> Vec<Uplink> {
+    let statuses = view.broker.link_statuses().map(|(_, _, status)| status);
+    let own = statuses.filter(|status| !status.urls.is_empty());
+    own.map(|status| Uplink {
+        is_up: status.state == "up",
+        account: status.account,
+        url: status.urls.into_iter().next().unwrap_or_default(),
+        attempts: status.attempts,
+    })
+    .collect()
 }
 
 /// The accounts that the configuration names.

@@ -19,6 +19,7 @@ mod jetstream;
 mod jsz;
 mod leafz;
 mod limits;
+mod metrics;
 mod page;
 mod paging;
 mod process;

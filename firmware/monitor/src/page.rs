@@ -12,6 +12,9 @@ pub struct Page {
 /// The content type of a document.
 pub const JSON: &str = "application/json";
 
+/// The text format of Prometheus.
+pub(crate) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 

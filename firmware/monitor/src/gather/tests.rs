@@ -184,6 +184,7 @@ fn every_path_answers_and_no_other() {
         let page = world.page(path).unwrap();
         let (status, start) = match path {
             "/" => (200, "<!doctype"),
+            "/metrics" => (200, "# HELP "),
             "/raftz" => (404, "No Raft nodes registered"),
             "/stacksz" => (404, "There are no goroutines here"),
             _ => (200, "{"),

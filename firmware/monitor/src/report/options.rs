@@ -129,7 +129,9 @@ fn members(endpoint: Endpoint) -> (&'static [Member], &'static [Member], &'stati
         Endpoint::Raftz => (&RAFTZ, &[], "RaftzEventOptions"),
         Endpoint::Profilez => (&PROFILEZ, &[], "ProfilezEventOptions"),
         Endpoint::Varz => (&[], &[], "VarzEventOptions"),
-        Endpoint::Root | Endpoint::Expvarz | Endpoint::Stacksz => (&[], &[], "ExpvarzEventOptions"),
+        Endpoint::Root | Endpoint::Expvarz | Endpoint::Stacksz | Endpoint::Metrics => {
+            (&[], &[], "ExpvarzEventOptions")
+        }
     }
 }
 
