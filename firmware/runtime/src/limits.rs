@@ -31,10 +31,16 @@ pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of an HTTP request.
 pub(crate) const HTTP_HEADERS_MAX: usize = 64;
-/// How long an HTTP peer may take to say its request or take its answer.
-pub(crate) const HTTP_WAIT: Duration = Duration::from_secs(10);
-/// HTTP connections at once.
-pub(crate) const HTTP_CONNECTIONS_MAX: usize = 32;
+/// How long an HTTP peer may take to say a request.
+///
+/// spec: nats-server v2.15.1 server/server.go `startMonitoring`
+pub(crate) const HTTP_HEAD_WAIT: Duration = Duration::from_secs(5);
+/// How long an HTTP peer may take nothing of its answer.
+pub(crate) const HTTP_WRITE_WAIT: Duration = Duration::from_secs(10);
+/// How long an HTTP peer may wait between an answer and its next request.
+pub(crate) const HTTP_IDLE_WAIT: Duration = Duration::from_secs(300);
+/// HTTP connections at once; one more, and the idlest of them goes.
+pub(crate) const HTTP_CONNECTIONS_MAX: usize = 64;
 /// First pause after the system refused to accept a connection (no file descriptors left); it
 /// doubles.
 pub(crate) const ACCEPT_PAUSE_MIN: Duration = Duration::from_millis(25);

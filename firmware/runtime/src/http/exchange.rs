@@ -1,0 +1,258 @@
+use std::io;
+use std::rc::Rc;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::peers::Seat;
+use crate::core::Core;
+use crate::limits::{
+    HTTP_HEAD_BYTES_MAX, HTTP_HEAD_WAIT, HTTP_HEADERS_MAX, HTTP_IDLE_WAIT, HTTP_WRITE_WAIT,
+};
+
+/// What carries an exchange: TCP, or TLS over it.
+pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Wire for T {}
+
+/// A document and how to send it.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    content_type: &'static str,
+    body: String,
+}
+
+/// A request's head.
+#[derive(Debug)]
+struct Request {
+    /// Bytes of it.
+    length: usize,
+    /// What is asked for.
+    target: String,
+    method: Method,
+    after: After,
+}
+
+/// Whether the answer has a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Head,
+    /// nats-server answers any method.
+    Other,
+}
+
+/// What becomes of the connection after the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Keep,
+    Close,
+}
+
+/// Requests and answers on one connection, one after another.
+pub(super) async fn converse(
+    core: &Rc<Core>,
+    seat: &Seat,
+    mut stream: impl Wire,
+) -> io::Result<()> {
+    let mut head = Vec::with_capacity(1024);
+    let mut wait = HTTP_HEAD_WAIT;
+    loop {
+        if head.is_empty() && timeout(wait, stream.read_buf(&mut head)).await?? == 0 {
+            return Ok(());
+        }
+        let request = timeout(HTTP_HEAD_WAIT, read_request(&mut stream, &mut head)).await??;
+        let Some(request) = request else {
+            return Ok(());
+        };
+        seat.moved(core.clock().now().mono);
+        head.drain(..request.length);
+        let answer = document(core, &request.target);
+        send(&mut stream, &answer, request.method, request.after).await?;
+        if request.after == After::Close {
+            return stream.shutdown().await;
+        }
+        wait = HTTP_IDLE_WAIT;
+    }
+}
+
+/// The next request; `None` when there is none, or none that could be read.
+async fn read_request(stream: &mut impl Wire, head: &mut Vec<u8>) -> io::Result<Option<Request>> {
+    loop {
+        let refused = match parse(head) {
+            Ok(Some(request)) => return Ok(Some(request)),
+            Ok(None) if head.len() >= HTTP_HEAD_BYTES_MAX => {
+                (431, "431 Request Header Fields Too Large")
+            }
+            Ok(None) => {
+                if stream.read_buf(head).await? == 0 {
+                    return Ok(None);
+                }
+                continue;
+            }
+            Err(_) => (400, "400 Bad Request"),
+        };
+        let answer = Answer {
+            status: refused.0,
+            content_type: "text/plain; charset=utf-8",
+            body: refused.1.to_owned(),
+        };
+        send(stream, &answer, Method::Other, After::Close).await?;
+        return Ok(None);
+    }
+}
+
+fn parse(head: &[u8]) -> Result<Option<Request>, httparse::Error> {
+    let mut headers = [httparse::EMPTY_HEADER; HTTP_HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut headers);
+    let httparse::Status::Complete(length) = request.parse(head)? else {
+        return Ok(None);
+    };
+    let says = |name: &str, value: &[u8]| {
+        request.headers.iter().any(|header| {
+            header.name.eq_ignore_ascii_case(name) && header.value.eq_ignore_ascii_case(value)
+        })
+    };
+    // Only these have no body that would have to be read past.
+    let is_plain = matches!(request.method, Some("GET" | "HEAD"));
+    let keep = match request.version {
+        Some(1) => !says("connection", b"close"),
+        _ => says("connection", b"keep-alive"),
+    };
+    Ok(Some(Request {
+        length,
+        target: request.path.unwrap_or_default().to_owned(),
+        method: match request.method {
+            Some("HEAD") => Method::Head,
+            _ => Method::Other,
+        },
+        after: if keep && is_plain {
+            After::Keep
+        } else {
+            After::Close
+        },
+    }))
+}
+
+fn document(core: &Rc<Core>, target: &str) -> Answer {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let now = core.clock().now();
+    let page = core.with_node(|node| {
+        let view = node.view(now);
+        core.meter().borrow_mut().measure(now, path, |process| {
+            frond_monitor::render(&view, path, query, process)
+        })
+    });
+    match page {
+        Some(page) => {
+            if frond_monitor::counted_as(path) == Some("/healthz") && page.status != 200 {
+                tracing::warn!("Healthcheck failed: {}", page.body);
+            }
+            Answer {
+                status: page.status,
+                content_type: page.content_type,
+                body: page.body,
+            }
+        }
+        None => Answer {
+            status: 404,
+            content_type: "text/plain; charset=utf-8",
+            body: "404 page not found\n".to_owned(),
+        },
+    }
+}
+
+async fn send(
+    stream: &mut impl Wire,
+    answer: &Answer,
+    method: Method,
+    after: After,
+) -> io::Result<()> {
+    let reason = match answer.status {
+        200 => "OK",
+        400 => "Bad Request",
+        404 => "Not Found",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        _ => "Error",
+    };
+    let allowed = if answer.content_type == frond_monitor::JSON {
+        "Access-Control-Allow-Origin: *\r\n"
+    } else {
+        ""
+    };
+    let connection = match after {
+        After::Keep => "keep-alive",
+        After::Close => "close",
+    };
+    let mut text = format!(
+        "HTTP/1.1 {} {reason}\r\n{allowed}Content-Type: {}\r\nContent-Length: {}\r\nConnection: {connection}\r\n\r\n",
+        answer.status,
+        answer.content_type,
+        answer.body.len()
+    );
+    if method == Method::Other {
+        text.push_str(&answer.body);
+    }
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let taken = timeout(HTTP_WRITE_WAIT, stream.write(rest)).await??;
+        if taken == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    timeout(HTTP_WRITE_WAIT, stream.flush()).await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_with_any_method_and_keep_the_connection_when_they_may() {
+        for (head, target, method, after) in [
+            (
+                "GET /varz?x=1 HTTP/1.1\r\n\r\n",
+                "/varz?x=1",
+                Method::Other,
+                After::Keep,
+            ),
+            (
+                "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n",
+                "/",
+                Method::Head,
+                After::Keep,
+            ),
+            (
+                "GET / HTTP/1.1\r\nconnection: Close\r\n\r\n",
+                "/",
+                Method::Other,
+                After::Close,
+            ),
+            ("GET / HTTP/1.0\r\n\r\n", "/", Method::Other, After::Close),
+            (
+                "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+                "/",
+                Method::Other,
+                After::Keep,
+            ),
+            (
+                "POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx",
+                "/",
+                Method::Other,
+                After::Close,
+            ),
+        ] {
+            let request = parse(head.as_bytes()).unwrap().unwrap();
+            assert_eq!(
+                (request.target.as_str(), request.method, request.after),
+                (target, method, after),
+                "{head}"
+            );
+        }
+        assert!(parse(b"GET / HTTP/1.1\r\nHost").unwrap().is_none());
+        assert!(parse(b"NATS\x01\r\n\r\n").is_err());
+    }
+}
