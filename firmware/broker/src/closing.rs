@@ -21,7 +21,13 @@ impl Broker {
         let conn = connection.conn;
         match core::mem::replace(&mut connection.kind, Kind::Closing) {
             Kind::Closing => return,
-            Kind::Link(link) => self.end_link(link, cause),
+            Kind::Link(link) => {
+                if cause == "Stale Connection" {
+                    self.totals.stale_connections += 1;
+                    self.totals.stale_links += 1;
+                }
+                self.end_link(link, cause);
+            }
             Kind::Client(mut session) => {
                 self.clients = self.clients.saturating_sub(1);
                 self.timers.cancel(&Alarm::Auth(conn));
@@ -98,7 +104,10 @@ impl Broker {
         let account = match &connection.kind {
             Kind::Closing => return false,
             Kind::Client(session) => Some(session.account),
-            Kind::Link(_) => None,
+            Kind::Link(_) => {
+                self.totals.slow_links += 1;
+                None
+            }
         };
         let waiting = connection.outbox.len();
         connection.outbox.clear();

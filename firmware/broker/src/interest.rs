@@ -47,6 +47,20 @@ pub(crate) struct Interest {
     last: (String, Option<Rc<Matches>>),
     /// The matches of a subject that isn't remembered; its memory is used again and again.
     one_off: Rc<Matches>,
+    counts: InterestCounts,
+}
+
+/// What happened in an account's interest since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterestCounts {
+    /// Subscriptions added.
+    pub inserts: u64,
+    /// Subscriptions removed.
+    pub removes: u64,
+    /// Subjects that were looked up, from memory or not.
+    pub matches: u64,
+    /// Of those, not from memory.
+    pub misses: u64,
 }
 
 /// All subscriptions that want one subject.
@@ -89,18 +103,22 @@ impl Interest {
             cache: HashMap::new(),
             last: (String::new(), None),
             one_off: Rc::default(),
+            counts: InterestCounts::default(),
         }
     }
 
     /// Whether the filter was valid and now counts.
     pub(crate) fn insert(&mut self, filter: &str, id: SubId) -> bool {
         self.outdate(filter);
-        self.tree.insert(filter, id)
+        let counts = self.tree.insert(filter, id);
+        self.counts.inserts += u64::from(counts);
+        counts
     }
 
     pub(crate) fn remove(&mut self, filter: &str, id: SubId) {
         self.outdate(filter);
         self.tree.remove(filter, &id);
+        self.counts.removes += 1;
     }
 
     pub(crate) fn has(&self, subject: &str) -> bool {
@@ -115,8 +133,18 @@ impl Interest {
         self.cache.len()
     }
 
+    pub(crate) const fn counts(&self) -> InterestCounts {
+        self.counts
+    }
+
+    /// How many want each of the subjects that are remembered.
+    pub(crate) fn fanouts(&self) -> impl Iterator<Item = usize> {
+        self.cache.values().map(|found| found.len())
+    }
+
     /// Who wants `subject`, from memory when it was asked before.
     pub(crate) fn matches(&mut self, subject: &str, subs: &Slab<Sub>) -> Rc<Matches> {
+        self.counts.matches += 1;
         if let (last, Some(known)) = &self.last
             && last == subject
         {
@@ -134,6 +162,7 @@ impl Interest {
     }
 
     fn look_up(&mut self, subject: &str, subs: &Slab<Sub>) -> Rc<Matches> {
+        self.counts.misses += 1;
         if is_one_off(subject) {
             if Rc::get_mut(&mut self.one_off).is_none() {
                 self.one_off = Rc::default();
@@ -184,6 +213,11 @@ impl Matches {
                 self.add(*id, sub);
             }
         });
+    }
+
+    /// Plain subscriptions, links and queue groups.
+    fn len(&self) -> usize {
+        self.plain.len() + self.links.len() + self.groups.len()
     }
 
     fn add(&mut self, id: SubId, sub: &Sub) {

@@ -37,6 +37,7 @@ mod tests;
 pub use arrival::{Arrival, PeerAddr, Security};
 pub use broker::Broker;
 pub use connection::Traffic;
+pub use interest::InterestCounts;
 pub use limits::Limits;
 pub use link::{
     Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Sent,
@@ -46,4 +47,4 @@ pub use outbox::Outbox;
 pub use output::Output;
 pub use setup::Setup;
 pub use taken::{Next, Taken};
-pub use view::{AccountView, ClientView, ClosedClient, LineView, SubView, Totals};
+pub use view::{AccountView, ClientView, ClosedClient, Fanout, LineView, SubView, Totals};

@@ -7,7 +7,7 @@ use frond_account::{AccountId, Directory, TlsSession, Transport};
 use frond_clock::Timestamp;
 
 use crate::connection::{Kind, State};
-use crate::interest::Owner;
+use crate::interest::{InterestCounts, Owner};
 use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Traffic};
 
 /// A client as monitoring shows it.
@@ -103,10 +103,32 @@ pub struct AccountView {
     pub subscriptions: usize,
     /// Subjects whose matches are remembered.
     pub cached_subjects: usize,
+    /// What all those want together, and the most that one of them does.
+    pub fanout: Fanout,
+    /// What happened to its subscriptions.
+    pub interest: InterestCounts,
     /// Messages published in it.
     pub traffic: Traffic,
     /// Clients of it that read too slowly.
     pub slow_consumers: u64,
+}
+
+/// How many subscriptions the remembered subjects have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fanout {
+    /// All together.
+    pub sum: usize,
+    /// The most of one subject.
+    pub max: usize,
+}
+
+impl Fanout {
+    fn with(self, one: usize) -> Self {
+        Self {
+            sum: self.sum + one,
+            max: self.max.max(one),
+        }
+    }
 }
 
 /// Sums since the start.
@@ -120,8 +142,12 @@ pub struct Totals {
     pub connections: u64,
     /// Connections closed because they read too slowly.
     pub slow_consumers: u64,
+    /// Of those, other servers.
+    pub slow_links: u64,
     /// Connections closed because they didn't answer pings.
     pub stale_connections: u64,
+    /// Of those, other servers.
+    pub stale_links: u64,
     /// Times a producer was asked to wait.
     pub stalls: u64,
 }
@@ -174,6 +200,11 @@ impl Broker {
             leafnodes: state.leafs,
             subscriptions: state.interest.len(),
             cached_subjects: state.interest.cached(),
+            fanout: state
+                .interest
+                .fanouts()
+                .fold(Fanout::default(), Fanout::with),
+            interest: state.interest.counts(),
             traffic: state.traffic,
             slow_consumers: state.slow_consumers,
         })

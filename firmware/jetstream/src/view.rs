@@ -2,6 +2,7 @@
 
 use frond_clock::Timestamp;
 use frond_ledger::Seq;
+use frond_wire::go_json::to_vec;
 
 use crate::account::{ApiCounts, Usage};
 use crate::facts::{AccountLimits, Facts};
@@ -61,8 +62,14 @@ pub struct StreamView<'a> {
     pub subjects: usize,
     /// Sequences between first and last that are gone.
     pub deleted: u64,
-    /// Its consumers, as the API tells them, in JSON.
+    /// Its consumers, as the API tells them, in JSON; those of mirrors and sources not among them.
     pub consumers: Vec<Vec<u8>>,
+    /// The consumers through which mirrors and sources read it.
+    pub direct_consumers: Vec<Vec<u8>>,
+    /// The stream it mirrors, as the API tells it, in JSON.
+    pub mirror: Option<Vec<u8>>,
+    /// The streams it is sourced from.
+    pub sources: Vec<Vec<u8>>,
     /// Why it takes no messages, when it does not.
     pub fault: Option<&'a str>,
 }
@@ -129,9 +136,16 @@ impl<'a> View<'a> {
 
 fn stream_view<'a>(streams: &JetStream, host: &'a Host) -> StreamView<'a> {
     let contents = &host.stream.contents;
-    let consumers = host.consumers.values();
+    let config = &host.stream.config;
+    let consumers = |direct: bool| {
+        let all = host.consumers.values().map(|attached| &attached.machine);
+        all.filter(move |it| it.config().direct == direct)
+            .map(|it| to_vec(&it.info(streams.now)))
+            .collect()
+    };
+    let origin = |source| to_vec(&streams.feeds.describe(streams.now.mono, host.id(), source));
     StreamView {
-        config: &host.stream.config,
+        config,
         created: host.stream.created,
         messages: contents.messages(),
         bytes: contents.bytes(),
@@ -141,9 +155,10 @@ fn stream_view<'a>(streams: &JetStream, host: &'a Host) -> StreamView<'a> {
         last_time: contents.last_time(),
         subjects: contents.subjects().len(),
         deleted: contents.deleted(),
-        consumers: consumers
-            .map(|attached| frond_wire::go_json::to_vec(&attached.machine.info(streams.now)))
-            .collect(),
+        consumers: consumers(false),
+        direct_consumers: consumers(true),
+        mirror: config.mirror.as_ref().map(origin),
+        sources: config.sources.iter().map(origin).collect(),
         fault: fault(host),
     }
 }

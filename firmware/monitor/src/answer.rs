@@ -50,7 +50,7 @@ impl Asked<'_> {
             Endpoint::Healthz => self.healthz(),
             Endpoint::Accountz => {
                 let accounts = gather::accounts(view);
-                let loaded = gather::loaded(view);
+                let loaded = self.process.config_loaded;
                 let document = accountz::document(&server, query, accounts, loaded)?;
                 Ok(self.page(&document))
             }
@@ -81,7 +81,7 @@ impl Asked<'_> {
 
     /// What is known of an account, as only the system account is asked for it.
     pub(crate) fn account_of(&self, account: &str) -> Result<Page, Refusal> {
-        let (accounts, loaded) = (gather::accounts(self.view), gather::loaded(self.view));
+        let (accounts, loaded) = (gather::accounts(self.view), self.process.config_loaded);
         Ok(self.page(&accountz::detail(account, accounts, loaded)?))
     }
 

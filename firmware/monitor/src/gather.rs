@@ -14,7 +14,7 @@ use crate::varz::Counts;
 mod config;
 mod streams;
 
-pub(crate) use config::{facts, loaded};
+pub(crate) use config::facts;
 pub(crate) use streams::{Depth, jetstream, jetstream_varz};
 
 /// The server's name and time.
@@ -156,6 +156,8 @@ pub(crate) fn accounts(view: &View<'_>) -> Vec<Account> {
             leafnodes: row.leafnodes,
             subscriptions: row.subscriptions,
             cached_subjects: row.cached_subjects,
+            fanout: row.fanout,
+            interest: row.interest,
             traffic: row.traffic,
             leaf_traffic: leafs.get(&*known.name).copied().unwrap_or_default(),
             slow_consumers: row.slow_consumers,

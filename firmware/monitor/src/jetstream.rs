@@ -105,6 +105,10 @@ pub(crate) struct JsStream {
     pub(crate) deleted: u64,
     /// As the API tells them.
     pub(crate) consumers: Vec<Object>,
+    /// Those of mirrors and sources.
+    pub(crate) direct_consumers: Vec<Object>,
+    pub(crate) mirror: Option<Object>,
+    pub(crate) sources: Vec<Object>,
     /// Why it takes no messages, when it does not.
     pub(crate) fault: Option<String>,
 }

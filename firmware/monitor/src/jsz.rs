@@ -21,6 +21,7 @@ pub(crate) struct Options {
     accounts: bool,
     streams: bool,
     consumers: bool,
+    direct_consumers: bool,
     config: bool,
     raft: bool,
     leader_only: bool,
@@ -57,7 +58,7 @@ impl Options {
         let accounts = query.flag("accounts")?;
         let streams = query.flag("streams")?;
         let consumers = query.flag("consumers")?;
-        query.flag("direct-consumers")?;
+        let direct_consumers = query.flag("direct-consumers")?;
         let config = query.flag("config")?;
         let offset = query.int("offset")?;
         let limit = query.int("limit")?;
@@ -71,6 +72,7 @@ impl Options {
             account,
             streams,
             consumers,
+            direct_consumers,
             config,
             raft,
             leader_only,

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use frond_clock::Timestamp;
+
 /// What a node cannot know of the process it lives in.
 #[derive(Clone, Copy, Debug)]
 pub struct Process<'a> {
@@ -13,6 +15,10 @@ pub struct Process<'a> {
     pub http_req_stats: &'a BTreeMap<String, u64>,
     /// What the store did, when there is one.
     pub disk: Option<DiskCounts>,
+    /// When the configuration in force was read.
+    pub config_loaded: Timestamp,
+    /// `sha256:` and the digest of the configuration file in force; empty without one.
+    pub config_digest: &'a str,
 }
 
 /// What the store did since it was opened.

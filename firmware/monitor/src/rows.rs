@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use frond_broker::Traffic;
+use frond_broker::{Fanout, InterestCounts, Traffic};
 use frond_clock::Timestamp;
 
 /// This server.
@@ -84,6 +84,9 @@ pub(crate) struct Account {
     pub(crate) leafnodes: u32,
     pub(crate) subscriptions: usize,
     pub(crate) cached_subjects: usize,
+    /// Subscriptions of those subjects.
+    pub(crate) fanout: Fanout,
+    pub(crate) interest: InterestCounts,
     pub(crate) traffic: Traffic,
     /// The part of the traffic that went over the leafnodes connected now.
     pub(crate) leaf_traffic: Traffic,

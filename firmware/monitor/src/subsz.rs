@@ -34,7 +34,7 @@ pub(crate) struct Subsz {
     subscriptions_list: Vec<SubDetail>,
 }
 
-/// Sums over accounts. Insertions, removals and matches are not counted here.
+/// Sums over accounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct SublistStats {
     num_subscriptions: usize,
@@ -43,7 +43,7 @@ pub(crate) struct SublistStats {
     num_removes: u64,
     num_matches: u64,
     cache_hit_rate: f64,
-    max_fanout: u64,
+    max_fanout: usize,
     avg_fanout: f64,
 }
 
@@ -122,12 +122,27 @@ pub(crate) fn document(
 
 impl SublistStats {
     pub(crate) fn of<'a>(accounts: impl Iterator<Item = &'a Account>) -> Self {
-        accounts.fold(Self::default(), |sum, account| Self {
-            num_subscriptions: sum.num_subscriptions + account.subscriptions,
-            num_cache: sum.num_cache + account.cached_subjects,
-            ..sum
-        })
+        let (mut sum, mut fanout, mut misses) = (Self::default(), 0, 0);
+        for account in accounts {
+            sum.num_subscriptions += account.subscriptions;
+            sum.num_cache += account.cached_subjects;
+            sum.num_inserts += account.interest.inserts;
+            sum.num_removes += account.interest.removes;
+            sum.num_matches += account.interest.matches;
+            sum.max_fanout = sum.max_fanout.max(account.fanout.max);
+            fanout += account.fanout.sum;
+            misses += account.interest.misses;
+        }
+        sum.avg_fanout = ratio(fanout as f64, sum.num_cache as f64);
+        let hits = sum.num_matches.saturating_sub(misses);
+        sum.cache_hit_rate = ratio(hits as f64, sum.num_matches as f64);
+        sum
     }
+}
+
+/// 0 of nothing.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 impl SubDetail {

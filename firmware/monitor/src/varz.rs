@@ -68,11 +68,12 @@ pub(crate) struct Varz<'a> {
     numbers: Numbers,
     http_req_stats: &'a BTreeMap<String, u64>,
     config_load_time: When,
-    config_digest: String,
+    config_digest: &'a str,
     #[serde(skip_serializing_if = "empty")]
     tags: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     metadata: BTreeMap<String, String>,
+    feature_flags: FeatureFlags,
     #[serde(skip_serializing_if = "empty")]
     system_account: String,
     slow_consumer_stats: ByKind,
@@ -107,7 +108,18 @@ struct Numbers {
     subscriptions: usize,
 }
 
-/// Clients, and kinds of peers that there are none of.
+/// nats-server's switches for behaviour to come: none of it is on here.
+///
+/// spec: answers of nats-server v2.15.1
+#[derive(Debug, Default, Serialize)]
+struct FeatureFlags {
+    js_ack_fc_v2: bool,
+    js_api_reply_v2: bool,
+    js_raft_delete_range: bool,
+    js_snapshot_sources: bool,
+}
+
+/// By the kind of peer; there are no routes and gateways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ByKind {
     clients: u64,
@@ -122,15 +134,6 @@ struct DiskIoWaitStats {
     waits: u64,
     wait_time: u64,
     max_wait_time: u64,
-}
-
-impl ByKind {
-    pub(crate) fn clients(clients: u64) -> Self {
-        Self {
-            clients,
-            ..Self::default()
-        }
-    }
 }
 
 /// The protocol that clients are told.
@@ -150,8 +153,7 @@ pub(crate) fn document<'a>(
     counts: &Counts,
     process: &Process<'a>,
 ) -> Varz<'a> {
-    let slow = counts.totals.slow_consumers;
-    let stale = counts.totals.stale_connections;
+    let totals = &counts.totals;
     Varz {
         server_id: server.id.clone(),
         server_name: server.name.clone(),
@@ -176,15 +178,28 @@ pub(crate) fn document<'a>(
         cpu: process.cpu_percent,
         numbers: numbers(counts),
         http_req_stats: process.http_req_stats,
-        config_load_time: When(facts.loaded),
-        config_digest: facts.digest,
+        config_load_time: When(process.config_loaded),
+        config_digest: process.config_digest,
         tags: facts.tags,
         metadata: facts.metadata,
+        feature_flags: FeatureFlags::default(),
         system_account: facts.system_account,
-        slow_consumer_stats: ByKind::clients(slow),
-        stale_connection_stats: ByKind::clients(stale),
+        slow_consumer_stats: ByKind::of(totals.slow_consumers, totals.slow_links),
+        stale_connection_stats: ByKind::of(totals.stale_connections, totals.stale_links),
         disk_io_wait_stats: DiskIoWaitStats::default(),
         frond: process.disk,
+    }
+}
+
+impl ByKind {
+    /// Links are leafnodes as yet.
+    pub(crate) const fn of(all: u64, leafs: u64) -> Self {
+        Self {
+            clients: all.saturating_sub(leafs),
+            routes: 0,
+            gateways: 0,
+            leafs,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use frond_clock::Now;
+use frond_clock::{Now, Timestamp};
 use frond_monitor::{DiskCounts, Process};
 use frond_store::Counters;
 
@@ -14,17 +14,27 @@ pub(crate) struct Meter {
     disk: Option<Arc<Counters>>,
     last: (Now, f64),
     cpu_percent: f64,
+    config_loaded: Timestamp,
+    config_digest: String,
 }
 
 impl Meter {
     /// From the moment the server started; with the store's counters, when there is one.
-    pub(crate) fn new(now: Now, disk: Option<Arc<Counters>>) -> Self {
+    pub(crate) fn new(now: Now, disk: Option<Arc<Counters>>, config_digest: &str) -> Self {
         Self {
+            config_loaded: now.wall,
+            config_digest: config_digest.to_owned(),
             requests: BTreeMap::new(),
             disk,
             last: (now, cpu_seconds()),
             cpu_percent: 0.0,
         }
+    }
+
+    /// Another configuration is in force.
+    pub(crate) fn reloaded(&mut self, now: Now, config_digest: &str) {
+        self.config_loaded = now.wall;
+        config_digest.clone_into(&mut self.config_digest);
     }
 
     /// Counts a request for `path` and hands over what is known of the process.
@@ -44,6 +54,8 @@ impl Meter {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             http_req_stats: &self.requests,
             disk: self.disk.as_deref().map(disk_counts),
+            config_loaded: self.config_loaded,
+            config_digest: &self.config_digest,
         })
     }
 

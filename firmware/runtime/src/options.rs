@@ -2,6 +2,8 @@ use std::path::{Path, PathBuf};
 
 use frond_config::{Config, ConfigError, ConfigErrors, Listen, Secret, Source};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::cli::Cli;
 
 /// What a start works from: the file, with the flags laid over it.
@@ -11,6 +13,9 @@ pub(crate) struct Options {
     pub(crate) config: Config,
     /// Where the file is, when there is one.
     pub(crate) path: Option<PathBuf>,
+    /// `sha256:` and the digest of what the file says, as nats-server's `config_digest`; empty
+    /// without a file.
+    pub(crate) digest: String,
     /// What the file said that nats-server warns about.
     pub(crate) warnings: Vec<ConfigError>,
     /// Options that have another effect here, or none.
@@ -52,6 +57,7 @@ impl Options {
         Self {
             config,
             path: None,
+            digest: String::new(),
             warnings: Vec::new(),
             notes: Vec::new(),
         }
@@ -60,6 +66,7 @@ impl Options {
     fn from_file(path: &Path) -> Result<Self, OptionsError> {
         let loaded = frond_config::load(&path.to_string_lossy(), &System)?;
         Ok(Self {
+            digest: digest(&loaded.map),
             config: loaded.config,
             path: Some(path.to_owned()),
             warnings: loaded.warnings,
@@ -128,6 +135,13 @@ impl Options {
         put(&mut config.jetstream.enabled, cli.jetstream);
         Ok(())
     }
+}
+
+/// spec: nats-server v2.15.1 conf/parse.go `configDigest`
+fn digest(map: &frond_config::Map) -> String {
+    let hash = Sha256::digest(map.to_json());
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
 }
 
 fn text(path: &Path) -> String {

@@ -42,6 +42,7 @@ fn try_reload(
     if let Err(error) = log.apply(&new.config.log) {
         tracing::error!("the log goes on where it is: {error}");
     }
+    core.meter().borrow_mut().reloaded(now, &new.digest);
     log.set_detail(detail(&new));
     *options = new;
     Ok(())

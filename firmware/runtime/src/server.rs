@@ -59,7 +59,12 @@ impl Server {
             );
             banner::jetstream_ready(&node, clock.now().mono.since(started));
         }
-        let core = Core::new(clock, node, disk, Meter::new(clock.now(), counters));
+        let core = Core::new(
+            clock,
+            node,
+            disk,
+            Meter::new(clock.now(), counters, &options.digest),
+        );
         core.settle();
         let (orders_in, orders) = unbounded_channel();
         signals::listen(orders_in)

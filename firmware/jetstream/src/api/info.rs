@@ -126,7 +126,11 @@ fn state(host: &Host) -> StreamState {
         num_deleted: contents.deleted(),
         deleted: Vec::new(),
         lost,
-        consumer_count: host.consumers.len(),
+        consumer_count: host
+            .consumers
+            .values()
+            .filter(|attached| !attached.machine.config().direct)
+            .count(),
     }
 }
 

@@ -1,13 +1,7 @@
-use frond_clock::Timestamp;
 use frond_node::View;
 
 use crate::text::nanos;
 use crate::varz::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
-
-/// When the configuration in force was read.
-pub(crate) const fn loaded(view: &View<'_>) -> Timestamp {
-    view.started.wall
-}
 
 /// What the configuration says.
 pub(crate) fn facts(view: &View<'_>) -> Facts {
@@ -19,8 +13,6 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
         leaf: leaf(view),
         write_deadline: nanos(config.write_deadline),
         start: view.started.wall,
-        loaded: loaded(view),
-        digest: String::new(),
         tags: config.server_tags.clone(),
         metadata: config.server_metadata.clone(),
         system_account: system

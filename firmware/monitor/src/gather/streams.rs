@@ -117,11 +117,18 @@ fn stream(stream: &StreamView<'_>) -> JsStream {
         last_time: stream.last_time,
         subjects: stream.subjects,
         deleted: stream.deleted,
-        consumers: stream
-            .consumers
-            .iter()
-            .map(|json| Object::read(json))
+        consumers: objects(&stream.consumers),
+        direct_consumers: objects(&stream.direct_consumers),
+        mirror: stream.mirror.as_deref().map(Object::read),
+        // The document does not tell how far they are.
+        sources: objects(&stream.sources)
+            .into_iter()
+            .map(|source| source.without("seq"))
             .collect(),
         fault: stream.fault.map(str::to_owned),
     }
+}
+
+fn objects(json: &[Vec<u8>]) -> Vec<Object> {
+    json.iter().map(|json| Object::read(json)).collect()
 }

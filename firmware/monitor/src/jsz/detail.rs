@@ -26,6 +26,12 @@ struct StreamDetail {
     state: StreamState,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     consumer_detail: Vec<Object>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    direct_consumer_detail: Vec<Object>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mirror: Option<Object>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<Object>,
 }
 
 #[derive(Debug, Serialize)]
@@ -97,17 +103,16 @@ impl StreamDetail {
             num_deleted: stream.deleted,
             consumer_count: stream.consumers.len(),
         };
-        let consumers = if options.consumers {
-            stream.consumers
-        } else {
-            Vec::new()
-        };
-        let shown = |consumer: Object| {
-            if options.config {
-                consumer
-            } else {
-                consumer.without("config")
-            }
+        let shown = |consumers: Vec<Object>, wanted: bool| {
+            let consumers = consumers.into_iter().filter(|_| wanted);
+            let bare = |consumer: Object| {
+                if options.config {
+                    consumer
+                } else {
+                    consumer.without("config")
+                }
+            };
+            consumers.map(bare).collect()
         };
         Self {
             name: stream.name,
@@ -117,7 +122,13 @@ impl StreamDetail {
             },
             config: options.config.then_some(stream.config),
             state,
-            consumer_detail: consumers.into_iter().map(shown).collect(),
+            consumer_detail: shown(stream.consumers, options.consumers),
+            direct_consumer_detail: shown(
+                stream.direct_consumers,
+                options.consumers && options.direct_consumers,
+            ),
+            mirror: stream.mirror,
+            sources: stream.sources,
         }
     }
 }

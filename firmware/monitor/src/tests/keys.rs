@@ -51,7 +51,7 @@ const VARZ: &str = "server_id server_name version proto git_commit~ go host port
     cores gomaxprocs gomemlimit~ cpu connections total_connections routes remotes leafnodes \
     in_msgs in_bytes in_client_msgs in_client_bytes out_msgs out_bytes out_client_msgs \
     out_client_bytes slow_consumers stale_connections stalled_clients subscriptions \
-    http_req_stats config_load_time config_digest tags? metadata? feature_flags~ \
+    http_req_stats config_load_time config_digest tags? metadata? feature_flags \
     trusted_operators_jwt~ trusted_operators_claim~ system_account? pinned_account_fails~ \
     ocsp_peer_cache~ slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies~ \
     tls_cert_not_after~ frond?";
@@ -80,7 +80,6 @@ fn full_facts() -> varz::Facts {
             remotes: vec![remote],
         },
         start: at(0),
-        loaded: at(0),
         tags: vec!["t".into()],
         metadata: BTreeMap::from([("k".into(), "v".into())]),
         system_account: "$SYS".into(),
@@ -97,6 +96,8 @@ fn varz_has_its_keys() {
         cores: 2,
         http_req_stats: &stats,
         disk,
+        config_loaded: at(0),
+        config_digest: "",
     };
     let it = jetstream(&["A"]);
     let on = varz::JetStreamVarz {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use frond_broker::Traffic;
+use frond_broker::{Fanout, InterestCounts, Traffic};
 use frond_clock::Timestamp;
 
 use crate::jetstream::{
@@ -94,6 +94,13 @@ pub(crate) fn account(name: &str, clients: u32) -> Account {
         leafnodes: 0,
         subscriptions: 4,
         cached_subjects: 2,
+        fanout: Fanout { sum: 3, max: 2 },
+        interest: InterestCounts {
+            inserts: 5,
+            removes: 1,
+            matches: 8,
+            misses: 2,
+        },
         traffic: traffic(1),
         leaf_traffic: Traffic::default(),
         slow_consumers: 0,
@@ -117,6 +124,9 @@ pub(crate) fn stream(name: &str) -> JsStream {
         subjects: 2,
         deleted: 2,
         consumers: vec![Object::read(consumer.as_bytes())],
+        direct_consumers: Vec::new(),
+        mirror: None,
+        sources: Vec::new(),
         fault: None,
     }
 }

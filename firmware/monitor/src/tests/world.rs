@@ -230,6 +230,8 @@ impl World {
             cores: 2,
             http_req_stats: &stats,
             disk: None,
+            config_loaded: at(0),
+            config_digest: "sha256:00",
         })
     }
 

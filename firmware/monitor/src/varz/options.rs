@@ -13,9 +13,6 @@ pub(crate) struct Facts {
     /// Nanoseconds.
     pub(crate) write_deadline: u64,
     pub(crate) start: Timestamp,
-    /// When the configuration came into force.
-    pub(crate) loaded: Timestamp,
-    pub(crate) digest: String,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: BTreeMap<String, String>,
     pub(crate) system_account: String,
