@@ -189,7 +189,8 @@ impl Asked<'_> {
             None if self.view.config.jetstream.enabled => healthz::State::Missing,
             None => healthz::State::Unwanted,
         };
-        let (status, mut health) = healthz::document(&options, &state);
+        let absent = gather::absent_listeners(self.view);
+        let (status, mut health) = healthz::document(&options, &absent, &state);
         if self.form == Form::OneLine {
             health.status_code = status;
         }

@@ -120,6 +120,19 @@ pub(crate) fn leafs(view: &View<'_>) -> Vec<Leaf> {
     rows.collect()
 }
 
+/// The listeners that take nobody: not yet, or no more.
+pub(crate) fn absent_listeners(view: &View<'_>) -> Vec<&'static str> {
+    let wants_leafs = view.config.leafnodes.listen.is_some();
+    let listeners = [
+        ("server", true, view.client_port),
+        ("leafnode", wants_leafs, view.leaf_port),
+    ];
+    let absent = listeners
+        .into_iter()
+        .filter(|(_, wanted, port)| *wanted && (*port == 0 || view.is_lame_duck));
+    absent.map(|(name, ..)| name).collect()
+}
+
 /// The links that this server is to keep up.
 pub(crate) fn uplinks(view: &View<'_>) -> Vec<Uplink> {
     let statuses = view.broker.link_statuses().map(|(_, _, status)| status);

@@ -92,9 +92,9 @@ impl Options {
     }
 }
 
-/// The status code and the document.
-pub(crate) fn document(options: &Options, state: &State) -> (u16, HealthStatus) {
-    let Trouble { code, found } = check(options, state);
+/// The status code and the document; `absent` are the listeners that take nobody.
+pub(crate) fn document(options: &Options, absent: &[&str], state: &State) -> (u16, HealthStatus) {
+    let Trouble { code, found } = check(options, absent, state);
     let mut document = HealthStatus {
         status: "ok",
         ..HealthStatus::default()
@@ -102,8 +102,7 @@ pub(crate) fn document(options: &Options, state: &State) -> (u16, HealthStatus) 
     let Some(first) = found.first() else {
         return (code, document);
     };
-    let is_bad_request = code == BAD_REQUEST;
-    document.status = if options.details || is_bad_request {
+    document.status = if options.details || matches!(code, BAD_REQUEST | NOT_READY) {
         "error"
     } else {
         "unavailable"
@@ -119,9 +118,10 @@ pub(crate) fn document(options: &Options, state: &State) -> (u16, HealthStatus) 
 const OK: u16 = 200;
 const BAD_REQUEST: u16 = 400;
 const NOT_FOUND: u16 = 404;
+const NOT_READY: u16 = 500;
 const UNAVAILABLE: u16 = 503;
 
-fn check(options: &Options, state: &State) -> Trouble {
+fn check(options: &Options, absent: &[&str], state: &State) -> Trouble {
     if options.account.is_empty() && !options.stream.is_empty() {
         let error = "\"account\" must not be empty when checking stream health";
         return Trouble::one(BAD_REQUEST, "BAD_REQUEST", error);
@@ -129,6 +129,11 @@ fn check(options: &Options, state: &State) -> Trouble {
     if options.stream.is_empty() && !options.consumer.is_empty() {
         let error = "\"stream\" must not be empty when checking consumer health";
         return Trouble::one(BAD_REQUEST, "BAD_REQUEST", error);
+    }
+    if !absent.is_empty() {
+        let names = absent.join(", ");
+        let error = format!("failed to be ready for connections after 1ms: {names}");
+        return Trouble::one(NOT_READY, "CONNECTION", &error);
     }
     match (options.scope, state) {
         (Scope::Server, _) | (_, State::Unwanted) | (Scope::JetStream, State::On(_)) => {

@@ -3,6 +3,7 @@ use frond_clock::Now;
 use frond_config::Config;
 use frond_jetstream::JetStream;
 
+use crate::lame_duck::LameDuck;
 use crate::node::Ports;
 use crate::{Node, StorageLimits};
 
@@ -25,6 +26,8 @@ pub struct View<'a> {
     pub leaf_port: u16,
     /// Port of monitoring; 0: none.
     pub monitor_port: u16,
+    /// Whether clients are led away and nobody new is let in.
+    pub is_lame_duck: bool,
 }
 
 /// JetStream as it is now.
@@ -57,6 +60,7 @@ impl Node {
             client_port: client,
             leaf_port: leaf,
             monitor_port: monitor,
+            is_lame_duck: self.lame_duck != LameDuck::Off,
         }
     }
 }

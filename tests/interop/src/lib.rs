@@ -25,7 +25,7 @@ mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
 pub use http::http_get;
-pub use peers::{nats_cli, python, real_server};
+pub use peers::{nats_cli, nats_top, python, real_server};
 pub use process::Usage;
 pub use run::{Ended, run};
 pub use say::say;

