@@ -96,7 +96,10 @@ fn document(
         slow_consumers: counts.totals.slow_consumers,
         slow_consumer_stats: ByKind::of(counts.totals.slow_consumers, counts.totals.slow_links),
         stale_connections: counts.totals.stale_connections,
-        stale_connection_stats: ByKind::of(counts.totals.stale_connections, counts.totals.stale_links),
+        stale_connection_stats: ByKind::of(
+            counts.totals.stale_connections,
+            counts.totals.stale_links,
+        ),
         stalled_clients: counts.totals.stalls,
         active_servers: 1,
         jetstream,

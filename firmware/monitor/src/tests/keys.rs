@@ -300,7 +300,7 @@ fn what_there_is_none_of_has_its_empty_form() {
     );
     assert!(clusters::gatewayz(&server(), &Query::parse("accs=x")).is_err());
     let options = healthz::Options::read(&Query::default()).unwrap();
-    let (code, health) = healthz::document(&options, &healthz::State::Unwanted);
+    let (code, health) = healthz::document(&options, &[], &healthz::State::Unwanted);
     assert_eq!(
         (code, go_json::to_string(&health).as_str()),
         (200, r#"{"status":"ok"}"#)
