@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use frond_account::{AccountId, Directory, TlsSession};
 use frond_clock::{Instant, Now, Rng, Timers};
+use frond_subject::TokenHash;
 use frond_wire::{ServerInfo, Step, WireError, encode};
 
 use crate::closing::ClosedRing;
@@ -32,7 +33,7 @@ pub struct Broker {
     pub(crate) accounts: Vec<AccountState>,
     pub(crate) subs: Slab<Sub>,
     pub(crate) conns: Slab<Connection>,
-    pub(crate) by_conn: HashMap<Conn, u32>,
+    pub(crate) by_conn: HashMap<Conn, u32, TokenHash>,
     pub(crate) links: BTreeMap<LinkId, LinkSlot>,
     pub(crate) next_link: u32,
     pub(crate) internal: HashMap<(AccountId, u64), Vec<SubId>>,
@@ -92,7 +93,7 @@ impl Broker {
             accounts: Vec::new(),
             subs: Slab::new(),
             conns: Slab::new(),
-            by_conn: HashMap::new(),
+            by_conn: HashMap::with_hasher(TokenHash::seeded(0)),
             links: BTreeMap::new(),
             next_link: 0,
             internal: HashMap::new(),

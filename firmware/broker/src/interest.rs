@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use frond_account::AccountId;
-use frond_subject::{Tree, is_literal};
+use frond_subject::{TokenHash, Tree, is_literal};
 
 use crate::limits::CACHED_MATCHES_MAX;
 use crate::slab::Slab;
@@ -42,7 +42,7 @@ pub(crate) enum Owner {
 #[derive(Debug)]
 pub(crate) struct Interest {
     tree: Tree<SubId>,
-    cache: HashMap<Box<str>, Rc<Matches>>,
+    cache: HashMap<Box<str>, Rc<Matches>, TokenHash>,
     /// The subject asked for last and its matches: publishers repeat themselves.
     last: (String, Option<Rc<Matches>>),
     /// The matches of a subject that isn't remembered; its memory is used again and again.
@@ -100,7 +100,7 @@ impl Interest {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             tree: Tree::seeded(seed),
-            cache: HashMap::new(),
+            cache: HashMap::with_hasher(TokenHash::seeded(seed)),
             last: (String::new(), None),
             one_off: Rc::default(),
             counts: InterestCounts::default(),

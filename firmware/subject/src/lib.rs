@@ -15,6 +15,7 @@ mod tree;
 
 pub use reversal::{with_references, without_references};
 pub use rules::{is_literal, is_subset, is_valid_filter, matches, overlaps};
+pub use token_hash::TokenHash;
 pub use transform::Transform;
 pub use transform_error::TransformError;
 pub use tree::Tree;

@@ -3,12 +3,14 @@ use core::hash::{BuildHasher, Hasher};
 /// Hashes short tokens fast, the same in each run: the seed comes from outside,
 /// so that peers can't know which tokens collide and simulations repeat.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TokenHash {
+pub struct TokenHash {
     state: u64,
 }
 
 impl TokenHash {
-    pub(crate) const fn seeded(seed: u64) -> Self {
+    /// A hasher; another seed gives other hashes.
+    #[must_use]
+    pub const fn seeded(seed: u64) -> Self {
         Self {
             state: seed ^ 0x9e37_79b9_7f4a_7c15,
         }
