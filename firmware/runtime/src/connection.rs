@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::{
-    CLOSE_WAIT, FAREWELL_BUFFER_BYTES, FAREWELL_READ_BYTES_MAX, READ_BYTES, STALL_WAIT,
+    CLOSE_WAIT, FAREWELL_BUFFER_BYTES, FAREWELL_READ_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX,
+    STALL_WAIT,
 };
 use crate::line::{Line, Written};
 
@@ -151,26 +152,12 @@ impl Connection {
         "Client Closed"
     }
 
-    /// One read of at most 64 KiB and everything in it, then the outputs. False at the end.
+    /// One read and everything in it, then the outputs. False at the end.
     fn read_once(&mut self) -> bool {
-        let read = if self.rest.is_empty() {
-            let core = Rc::clone(&self.core);
-            let mut buffer = core.read_buffer.borrow_mut();
-            let read = self.socket.line.read(&mut buffer);
-            if let Ok(n @ 1..) = read {
-                let bytes = buffer.get(..n).unwrap_or_default();
-                let consumed = self.feed(bytes);
-                self.rest
-                    .extend_from_slice(bytes.get(consumed..).unwrap_or_default());
-            }
-            read
+        let read = if self.need() <= SHARED_BYTES_MAX && self.rest.len() <= SHARED_BYTES_MAX {
+            self.read_shared()
         } else {
-            self.rest.reserve(READ_BYTES);
-            let read = self.socket.line.read_more(&mut self.rest);
-            if matches!(read, Ok(1..)) && self.is_enough() {
-                self.feed_rest();
-            }
-            read
+            self.read_large()
         };
         match read {
             Ok(n) => n > 0,
@@ -181,10 +168,56 @@ impl Connection {
         }
     }
 
-    fn is_enough(&self) -> bool {
+    /// Reads into the buffer of all connections, behind what was left: only the bytes of an
+    /// unfinished operation are kept by a connection.
+    fn read_shared(&mut self) -> io::Result<usize> {
+        let core = Rc::clone(&self.core);
+        let mut buffer = core.read_buffer.borrow_mut();
+        let (front, back) = buffer.split_at_mut(self.rest.len());
+        front.copy_from_slice(&self.rest);
+        let end = READ_BYTES.min(back.len());
+        let read = self
+            .socket
+            .line
+            .read(back.get_mut(..end).unwrap_or_default())?;
+        let bytes = buffer.get(..self.rest.len() + read).unwrap_or_default();
+        let consumed = if read > 0 && bytes.len() >= self.need() {
+            self.feed(bytes)
+        } else {
+            0
+        };
+        let left = bytes.get(consumed..).unwrap_or_default();
+        if left.is_empty() {
+            self.rest = Vec::new();
+        } else {
+            self.rest.clear();
+            self.rest.extend_from_slice(left);
+        }
+        Ok(read)
+    }
+
+    /// Reads into a buffer of its own, which grows as the bytes of a large message come.
+    fn read_large(&mut self) -> io::Result<usize> {
+        if self.rest.capacity() == self.rest.len() {
+            self.core.lend_spare(&mut self.rest);
+        }
+        if self.rest.capacity() == self.rest.len() {
+            let missing = self.need().saturating_sub(self.rest.len());
+            let more = missing.min(self.rest.len()).max(READ_BYTES);
+            self.rest.reserve_exact(more);
+        }
+        let read = self.socket.line.read_more(&mut self.rest)?;
+        if read > 0 && self.rest.len() >= self.need() {
+            self.feed_rest();
+        }
+        Ok(read)
+    }
+
+    /// Bytes without which the node can do nothing.
+    const fn need(&self) -> usize {
         match self.next {
-            Next::Read(need) | Next::Stall(need) => self.rest.len() >= need,
-            Next::Verify | Next::Never => false,
+            Next::Read(need) | Next::Stall(need) => need,
+            Next::Verify | Next::Never => usize::MAX,
         }
     }
 
@@ -194,6 +227,8 @@ impl Connection {
         if consumed < rest.len() {
             self.rest = rest;
             self.rest.drain(..consumed);
+        } else {
+            self.core.take_spare(rest);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::connection::Socket;
 use crate::dial;
 use crate::disk::Disk;
-use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES};
+use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::{password, report};
 
@@ -40,8 +40,10 @@ pub(crate) struct Core {
     pub(crate) alarm: Notify,
     /// Rung when reading may go on after the disk caught up.
     pub(crate) caught_up: Notify,
-    /// Bytes of a connection that has no remainder are read here: an idle one holds no buffer.
+    /// Bytes of all connections are read here, one at a time: an idle one holds no buffer.
     pub(crate) read_buffer: RefCell<Box<[u8]>>,
+    /// A buffer that a large message came in, for the next one.
+    spare: RefCell<Vec<u8>>,
 }
 
 impl Core {
@@ -62,7 +64,8 @@ impl Core {
             meter: RefCell::new(meter),
             alarm: Notify::new(),
             caught_up: Notify::new(),
-            read_buffer: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
+            read_buffer: RefCell::new(vec![0; SHARED_BYTES_MAX + READ_BYTES].into_boxed_slice()),
+            spare: RefCell::default(),
         })
     }
 
@@ -182,6 +185,24 @@ impl Core {
         self.disk_backlog_bytes.set(left);
         if left < DISK_BACKLOG_BYTES_MAX / 2 {
             self.caught_up.notify_waiters();
+        }
+    }
+
+    /// Moves `bytes` into the spare buffer when that has more room.
+    pub(crate) fn lend_spare(&self, bytes: &mut Vec<u8>) {
+        let mut spare = self.spare.borrow_mut();
+        if spare.capacity() > bytes.capacity() {
+            spare.extend_from_slice(bytes);
+            *bytes = std::mem::take(&mut *spare);
+        }
+    }
+
+    /// Keeps a buffer nobody needs any more, when it is the largest so far.
+    pub(crate) fn take_spare(&self, mut bytes: Vec<u8>) {
+        let mut spare = self.spare.borrow_mut();
+        if bytes.capacity() > spare.capacity() && bytes.capacity() <= SPARE_BYTES_MAX {
+            bytes.clear();
+            *spare = bytes;
         }
     }
 

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Bytes read from a socket at once.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
+/// Operations up to this size are put together in the buffer of all connections.
+pub(crate) const SHARED_BYTES_MAX: usize = 32 * 1024;
+/// The buffer kept for the next large message.
+pub(crate) const SPARE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Slices handed to one vectored write.
 pub(crate) const WRITE_SLICES_MAX: usize = 64;
 /// Unwritten journal bytes at which clients are no longer read, until half of it is written.

@@ -1,6 +1,8 @@
-use std::io;
+use std::io::{self, Read as _};
 
 use frond_broker::Outbox;
+use socket2::SockRef;
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::limits::WRITE_SLICES_MAX;
@@ -36,7 +38,7 @@ impl Line {
     /// # Errors
     /// The system's, `WouldBlock` when there is nothing now.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.try_read(buffer)
+        read_some(&self.stream, buffer)
     }
 
     /// Reads what is there and appends it, within the capacity; 0 at the end.
@@ -72,4 +74,20 @@ impl Line {
         }
         Ok(Written::All)
     }
+}
+
+/// Reads what is there. A read that doesn't fill the buffer has emptied the socket: it is waited
+/// for the next bytes without asking the system once more to learn that there are none. Bytes
+/// that come meanwhile are an event of their own, as for tokio's own `poll_read`.
+fn read_some(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut last = None;
+    let read = stream.try_io(Interest::READABLE, || {
+        let read = (&*SockRef::from(stream)).read(buffer)?;
+        if read > 0 && read < buffer.len() {
+            last = Some(read);
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(read)
+    });
+    last.map_or(read, Ok)
 }
