@@ -26,7 +26,7 @@ fn main() {
     let frames: String = (0..FRAMES)
         .map(|at| match (load.as_str(), headers) {
             (_, true) => format!(
-                "HPUB bench.0.000 30 158\r\nNATS/1.0\r\nA-Key: some value\r\n\r\n{payload}\r\n"
+                "HPUB bench.0.000 31 159\r\nNATS/1.0\r\nA-Key: some value\r\n\r\n{payload}\r\n"
             ),
             ("inbox", _) => format!("PUB bench.0.000 _INBOX.x.{at:06} 128\r\n{payload}\r\n"),
             ("wild", _) => format!("PUB bench.0.{at:03} 128\r\n{payload}\r\n"),
