@@ -10,7 +10,9 @@ use frond_wire::{ServerInfo, Step, WireError, encode};
 use crate::closing::ClosedRing;
 use crate::connection::{Connection, Kind, Session, State};
 use crate::interest::{Change, Interest, Sub, SubId};
+use crate::latency::Notice;
 use crate::links::LinkSlot;
+use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::{
@@ -42,6 +44,8 @@ pub struct Broker {
     pub(crate) dirty: VecDeque<u32>,
     pub(crate) closes: VecDeque<(Conn, Box<str>)>,
     pub(crate) changes: VecDeque<Change>,
+    /// Measurements that have yet to be published.
+    pub(crate) notices: VecDeque<Notice>,
     /// Subscriptions that had their last message.
     pub(crate) spent: Vec<SubId>,
     /// Connections whose outbox ran over, found while others were being served.
@@ -68,6 +72,7 @@ pub(crate) struct AccountState {
     pub(crate) leafs: u32,
     pub(crate) traffic: Traffic,
     pub(crate) slow_consumers: u64,
+    pub(crate) sharing: Shared,
 }
 
 /// What a timer is for.
@@ -76,6 +81,8 @@ pub(crate) enum Alarm {
     Auth(Conn),
     Ping(Conn),
     Link(LinkId),
+    /// Answers that an account owes to others.
+    Responses(AccountId),
 }
 
 impl Broker {
@@ -102,6 +109,7 @@ impl Broker {
             dirty: VecDeque::new(),
             closes: VecDeque::new(),
             changes: VecDeque::new(),
+            notices: VecDeque::new(),
             spent: Vec::new(),
             overrun: Vec::new(),
             stock: Rc::default(),
@@ -114,6 +122,7 @@ impl Broker {
             lame_duck: false,
         };
         broker.grow_accounts();
+        broker.share_all();
         broker
     }
 
@@ -263,6 +272,7 @@ impl Broker {
                 Alarm::Auth(conn) => self.auth_timed_out(conn),
                 Alarm::Ping(conn) => self.ping_time(conn),
                 Alarm::Link(link) => self.link_time(link),
+                Alarm::Responses(account) => self.expire_responses(account),
             }
             self.settle();
         }
@@ -352,6 +362,7 @@ impl Broker {
                 leafs: 0,
                 traffic: Traffic::default(),
                 slow_consumers: 0,
+                sharing: Shared::default(),
             });
         }
     }
@@ -428,6 +439,8 @@ impl Broker {
                 self.remove_sub(id);
             } else if let Some(slot) = self.overrun.pop() {
                 self.close_slow_consumer(slot);
+            } else if let Some(notice) = self.notices.pop_front() {
+                self.publish_notice(&notice);
             } else if let Some(change) = self.changes.pop_front() {
                 self.tell_links(&change);
                 self.outputs.push_back(Output::InterestChanged {

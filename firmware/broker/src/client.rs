@@ -9,6 +9,7 @@ use frond_account::{
 use frond_clock::Now;
 use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
 
+use crate::account_limits::TOO_MANY_CONNECTIONS;
 use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
 use crate::connection::{Hello, Kind, State};
 use crate::limits::CLIENT_WORD_BYTES_MAX;
@@ -264,8 +265,8 @@ impl Broker {
             .connections_max
             .is_some_and(|max| state.clients + state.leafs >= max);
         if full {
-            let text = "maximum account active connections exceeded";
-            self.refuse(slot, text, "Maximum Account Connections Exceeded");
+            let cause = "Maximum Account Connections Exceeded";
+            self.refuse(slot, TOO_MANY_CONNECTIONS, cause);
             return false;
         }
         let Some(connection) = self.conns.get_mut(slot) else {

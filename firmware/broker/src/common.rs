@@ -30,6 +30,7 @@ impl Broker {
         self.spent.is_empty()
             && self.overrun.is_empty()
             && self.changes.is_empty()
+            && self.notices.is_empty()
             && self.stock.waiting() <= bytes_max / 4 * 3
     }
 }

@@ -1,10 +1,12 @@
 //! Messages to subscriptions of this server and its clients.
 //! spec: nats-server v2.15.1 server/client.go `deliverMsg`.
 
+use std::sync::Arc;
+
 use frond_account::AccountId;
 use frond_wire::{Message, MessageBuf, encode};
 
-use crate::interest::{Group, Owner, SubId};
+use crate::interest::{Group, Owner, SubId, Tie};
 use crate::publish::{Origin, Publication};
 use crate::subscribe::permissions;
 use crate::{Broker, Output};
@@ -13,6 +15,8 @@ use crate::{Broker, Output};
 pub(crate) struct Delivery<'a> {
     pub(crate) publication: &'a Publication<'a>,
     pub(crate) shown: Message<'a>,
+    /// Whether it has the name of an import already.
+    pub(crate) renamed: bool,
     /// Made when the first receiver inside this server is found.
     pub(crate) copy: Option<MessageBuf>,
     /// Messages and bytes for clients.
@@ -42,15 +46,33 @@ impl Broker {
         let Some(sub) = self.subs.get_mut(id) else {
             return false;
         };
+        if matches!(sub.tie, Tie::Shadow(_)) && !delivery.renamed {
+            return self.deliver_imported(id, delivery);
+        }
         let (slot, sid) = match &sub.owner {
             Owner::Client { slot, sid } => (*slot, sid),
             Owner::Internal(number) => {
-                let (number, account) = (*number, sub.account);
+                let number = *number;
+                let account = match &sub.tie {
+                    Tie::Shadow(shadow) => shadow.account,
+                    Tie::None | Tie::Shadows(_) => sub.account,
+                };
                 sub.delivered += 1;
                 self.deliver_internal(account, number, delivery);
                 return true;
             }
             Owner::Link { .. } => return false,
+            Owner::Import(import) => {
+                let (import, account) = (Arc::clone(import), sub.account);
+                sub.delivered += 1;
+                return self.request(&import, account, delivery.publication);
+            }
+            Owner::Responses => {
+                let account = sub.account;
+                sub.delivered += 1;
+                self.respond(account, delivery.publication);
+                return true;
+            }
         };
         let no_echo = Origin::Client { slot, echo: false };
         if delivery.publication.origin == no_echo || (sub.max > 0 && sub.delivered >= sub.max) {

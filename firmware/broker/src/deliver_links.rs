@@ -70,6 +70,12 @@ impl Broker {
                 .map(|group| &*group.name)
                 .collect();
             let plain = matches.links.contains(&link);
+            let import = matches.importing.iter().find(|(known, _)| *known == link);
+            let here = import.map(|(_, import)| import.here(message.subject));
+            let message = Message {
+                subject: here.as_deref().unwrap_or(message.subject),
+                ..message
+            };
             match self.deliver_to_link(link, publication.origin, &message, plain, &queues) {
                 Sent::Sent => taken = true,
                 Sent::Withheld => refused.push(link),

@@ -2,10 +2,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use frond_account::AccountId;
+use frond_account::{AccountId, ServiceImport, StreamImport};
 use frond_subject::{TokenHash, Tree, is_literal};
 
 use crate::limits::CACHED_MATCHES_MAX;
+use crate::shadows::Shadow;
 use crate::slab::Slab;
 use crate::{LinkId, Source};
 
@@ -25,10 +26,22 @@ pub(crate) struct Sub {
     pub(crate) max: u64,
     /// Whether its user's denies must be checked for each message.
     pub(crate) filtered: bool,
+    pub(crate) tie: Tie,
+}
+
+/// How a subscription is tied to others by imported messages.
+#[derive(Debug, Default)]
+pub(crate) enum Tie {
+    #[default]
+    None,
+    /// Its shadows in other accounts.
+    Shadows(Box<[SubId]>),
+    /// It is a shadow.
+    Shadow(Box<Shadow>),
 }
 
 /// Who gets the messages of a subscription.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Owner {
     /// A client, by its place in the table of connections.
     Client { slot: u32, sid: Box<str> },
@@ -36,6 +49,10 @@ pub(crate) enum Owner {
     Internal(u64),
     /// Another server; the weight counts for queue groups.
     Link { link: LinkId, weight: u32 },
+    /// An account that exports a service.
+    Import(Arc<ServiceImport>),
+    /// Whoever waits for answers to requests of other accounts.
+    Responses,
 }
 
 /// Who subscribes to what in one account.
@@ -70,6 +87,8 @@ pub(crate) struct Matches {
     pub(crate) plain: Vec<SubId>,
     /// Links with at least one plain subscription.
     pub(crate) links: Vec<LinkId>,
+    /// Links bound to another account, and the import that brings them the message.
+    pub(crate) importing: Vec<(LinkId, Arc<StreamImport>)>,
     /// Queue groups.
     pub(crate) groups: Vec<Group>,
 }
@@ -221,8 +240,14 @@ impl Matches {
     }
 
     fn add(&mut self, id: SubId, sub: &Sub) {
+        if let (Owner::Link { link, .. }, Tie::Shadow(shadow)) = (&sub.owner, &sub.tie)
+            && !self.importing.iter().any(|(known, _)| known == link)
+        {
+            self.importing.push((*link, Arc::clone(&shadow.import)));
+        }
         match (&sub.queue, &sub.owner) {
-            (None, Owner::Client { .. } | Owner::Internal(_)) => self.plain.push(id),
+            (_, Owner::Import(_) | Owner::Responses)
+            | (None, Owner::Client { .. } | Owner::Internal(_)) => self.plain.push(id),
             (None, Owner::Link { link, .. }) => {
                 if !self.links.contains(link) {
                     self.links.push(*link);

@@ -7,7 +7,7 @@ use frond_clock::Now;
 use frond_wire::Message;
 
 use crate::Broker;
-use crate::interest::{Owner, Sub};
+use crate::interest::{Owner, Sub, Tie};
 use crate::publish::{Origin, Publication};
 
 impl Broker {
@@ -27,6 +27,7 @@ impl Broker {
             shown,
             origin: Origin::Internal,
             queues: None,
+            hop: None,
         });
         self.settle();
         taken
@@ -43,6 +44,7 @@ impl Broker {
             delivered: 0,
             max: 0,
             filtered: false,
+            tie: Tie::None,
         });
         if let Some(sub) = sub {
             self.internal.entry((account, id)).or_default().push(sub);

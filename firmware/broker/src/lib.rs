@@ -3,9 +3,11 @@
 //! This crate knows no streams (a stream is a number it delivers to), no sockets and no files.
 //! [`Broker`] is the machine; [`Link`] is the seam to other servers.
 
+mod account_limits;
 mod arrival;
 mod broker;
 mod client;
+mod client_info;
 mod closing;
 mod common;
 mod connection;
@@ -14,6 +16,7 @@ mod deliver_links;
 mod interest;
 mod internal;
 mod keepalive;
+mod latency;
 mod limits;
 mod link;
 mod links;
@@ -21,13 +24,18 @@ mod outbox;
 mod output;
 mod publish;
 mod reload;
+mod requests;
+mod responses;
 mod setup;
+mod shadows;
+mod sharing;
 mod slab;
 mod stock;
 mod subscribe;
 mod system;
 mod taken;
 mod trace;
+mod trace_headers;
 mod upcalls;
 mod view;
 

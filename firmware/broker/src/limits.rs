@@ -70,3 +70,7 @@ pub(crate) const SPARE_BYTES_MAX: usize = 1280 * 1024;
 
 /// Bytes of a connection's name, language or version that are kept.
 pub(crate) const CLIENT_WORD_BYTES_MAX: usize = 256;
+
+/// Answers that services of one account owe to other accounts, at most; further requests find
+/// nobody.
+pub(crate) const AWAITED_RESPONSES_MAX: usize = 262_144;

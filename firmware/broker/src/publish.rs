@@ -2,7 +2,7 @@
 //! spec: nats-server v2.15.1 server/client.go `processInboundClientMsg`, `processMsgResults`,
 //! `deliverMsg`.
 
-use frond_account::AccountId;
+use frond_account::{AccountId, Mapped};
 use frond_subject::is_literal;
 use frond_wire::{Message, encode, headers};
 
@@ -10,6 +10,7 @@ use crate::broker::Ending;
 use crate::connection::Kind;
 use crate::deliver::Delivery;
 use crate::interest::Owner;
+use crate::requests::Hop;
 use crate::{Broker, Level, LinkId, Source};
 
 /// One message on its way.
@@ -22,6 +23,8 @@ pub(crate) struct Publication<'a> {
     pub(crate) origin: Origin,
     /// The queue groups it is for; `None` is all.
     pub(crate) queues: Option<&'a [&'a str]>,
+    /// The accounts it came through.
+    pub(crate) hop: Option<&'a Hop<'a>>,
 }
 
 /// Where a message comes from.
@@ -56,12 +59,17 @@ impl Broker {
             traffic.in_msgs += 1;
             traffic.in_bytes += bytes;
         }
-        // Subject mappings of the account come here: the mapped subject is what is checked.
-        let allowed = !is_reserved(message.subject, &RESERVED_SUBJECTS)
-            && session.may_publish(message.subject, now);
         if pedantic && !is_literal(message.subject) {
             self.write(slot, |out| encode::err(out, "Invalid Publish Subject"));
         }
+        let renamed = self.renamed(account, message.subject);
+        let message = &Message {
+            subject: renamed.as_deref().unwrap_or(message.subject),
+            ..*message
+        };
+        let session = self.conns.get_mut(slot).and_then(|c| c.session_mut());
+        let allowed = !is_reserved(message.subject, &RESERVED_SUBJECTS)
+            && session.is_some_and(|session| session.may_publish(message.subject, now));
         if !allowed {
             return self.publish_violation(slot, "to", message.subject);
         }
@@ -79,6 +87,7 @@ impl Broker {
             shown: None,
             origin: Origin::Client { slot, echo },
             queues: None,
+            hop: None,
         });
         if !taken
             && no_responders
@@ -86,6 +95,15 @@ impl Broker {
         {
             self.answer_no_responders(slot, account, message.subject, reply);
         }
+    }
+
+    /// What an account calls `subject`, if not by this name; nothing wants the empty name of what
+    /// is lost.
+    fn renamed(&mut self, account: AccountId, subject: &str) -> Option<String> {
+        self.mapped(account, subject).map(|mapped| match mapped {
+            Mapped::To(subject) => subject,
+            Mapped::Lost => String::new(),
+        })
     }
 
     /// Brings a message to everybody who wants it; whether anybody got it.
@@ -97,7 +115,7 @@ impl Broker {
         state.traffic.in_msgs += 1;
         state.traffic.in_bytes += message.body_bytes() as u64;
         let matches = state.interest.matches(message.subject, &self.subs);
-        if matches.is_empty() {
+        if matches.is_empty() || message.subject.is_empty() {
             return false;
         }
         let mut delivery = Delivery {
@@ -106,6 +124,7 @@ impl Broker {
                 subject: publication.shown.unwrap_or(message.subject),
                 ..*message
             },
+            renamed: false,
             copy: None,
             sent: (0, 0),
         };
@@ -146,7 +165,11 @@ impl Broker {
             .iter()
             .find_map(|id| match &self.subs.get(*id)?.owner {
                 Owner::Client { slot: owner, sid } if *owner == slot => Some(sid.clone()),
-                Owner::Client { .. } | Owner::Internal(_) | Owner::Link { .. } => None,
+                Owner::Client { .. }
+                | Owner::Internal(_)
+                | Owner::Link { .. }
+                | Owner::Import(_)
+                | Owner::Responses => None,
             });
         if let Some(sid) = sid {
             let header = headers::no_responders(subject);

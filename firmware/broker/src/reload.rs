@@ -38,6 +38,7 @@ impl Broker {
         self.facts = facts;
         self.info = info;
         self.grow_accounts();
+        self.share_all();
         for slot in self.conns.keys() {
             self.reload_client(slot);
             self.settle();
@@ -85,7 +86,7 @@ impl Broker {
         }
     }
 
-    fn reload_client(&mut self, slot: u32) {
+    pub(crate) fn reload_client(&mut self, slot: u32) {
         let Some(connection) = self.conns.get(slot) else {
             return;
         };
@@ -145,7 +146,9 @@ impl Broker {
             }
             let sid = match &sub.owner {
                 Owner::Client { sid, .. } => sid,
-                Owner::Internal(_) | Owner::Link { .. } => continue,
+                Owner::Internal(_) | Owner::Link { .. } | Owner::Import(_) | Owner::Responses => {
+                    continue;
+                }
             };
             let text = violation(&sub.filter, sub.queue.as_deref());
             let text = format!("{text} (sid \"{sid}\")");

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use frond_account::Access;
 use frond_wire::encode;
 
+use crate::account_limits::TOO_MANY_SUBS;
 use crate::connection::Session;
-use crate::interest::{Change, Owner, Sub, SubId};
+use crate::interest::{Change, Owner, Sub, SubId, Tie};
 use crate::{Broker, Level, Source};
 
 impl Broker {
@@ -44,6 +45,7 @@ impl Broker {
                 delivered: 0,
                 max: 0,
                 filtered,
+                tie: Tie::None,
             });
             let Some(id) = id else {
                 return self.write(slot, |out| encode::err(out, "Invalid Subject"));
@@ -75,8 +77,19 @@ impl Broker {
         }
     }
 
-    /// Files a subscription, unless its filter is none.
+    /// Files a subscription with what it gets by imports, unless its filter is none.
     pub(crate) fn add_sub(&mut self, sub: Sub) -> Option<SubId> {
+        let account = sub.account;
+        let id = self.file_sub(sub)?;
+        let state = self.accounts.get(account.0 as usize);
+        if state.is_some_and(|state| !state.sharing.streams.is_empty()) {
+            self.add_shadows(id);
+        }
+        Some(id)
+    }
+
+    /// Files one subscription.
+    pub(crate) fn file_sub(&mut self, sub: Sub) -> Option<SubId> {
         let filter = Arc::clone(&sub.filter);
         let account = sub.account;
         let change = self.change_of(&sub, 1);
@@ -95,6 +108,7 @@ impl Broker {
     /// Removes a subscription from everywhere; whoever keeps its number elsewhere lets go of
     /// it itself, clients excepted.
     pub(crate) fn remove_sub(&mut self, id: SubId) {
+        self.drop_shadows(id);
         let Some(sub) = self.subs.remove(id) else {
             return;
         };
@@ -109,19 +123,22 @@ impl Broker {
         {
             session.subs.remove(sid);
         }
+        if matches!(sub.tie, Tie::None) {
+            self.stop_listening(sub.account, &sub.filter);
+        }
     }
 
     fn change_of(&self, sub: &Sub, sign: i32) -> Change {
         let cluster = match &sub.owner {
             Owner::Link { link, .. } => self.cluster_of(*link),
-            Owner::Client { .. } | Owner::Internal(_) => None,
+            Owner::Client { .. } | Owner::Internal(_) | Owner::Import(_) | Owner::Responses => None,
         };
         let (source, count) = match &sub.owner {
             Owner::Client { slot, .. } => {
                 let conn = self.conns.get(*slot).map(|connection| connection.conn);
                 (conn.map_or(Source::Internal, Source::Client), 1)
             }
-            Owner::Internal(_) => (Source::Internal, 1),
+            Owner::Internal(_) | Owner::Import(_) | Owner::Responses => (Source::Internal, 1),
             Owner::Link { link, weight } => {
                 let count = i32::try_from(*weight).unwrap_or(i32::MAX);
                 (self.link_source(*link), count.max(1))
@@ -148,17 +165,8 @@ impl Broker {
         if tokens_max.is_some_and(|max| filter.split('.').count() > max) {
             return Some(format!("{}, too many tokens", violation(filter, None)));
         }
-        let account = self.directory.account(session.account);
-        let account_max = account.and_then(|account| account.limits.subscriptions_max);
-        let in_account = self.accounts.get(session.account.0 as usize);
-        let full = self
-            .limits
-            .subscriptions_max
-            .is_some_and(|max| session.subs.len() >= max)
-            || in_account.is_some_and(|state| {
-                account_max.is_some_and(|max| state.interest.len() >= max as usize)
-            });
-        full.then(|| "maximum subscriptions exceeded".to_owned())
+        let full = self.is_full(session.account, session.subs.len());
+        full.then(|| TOO_MANY_SUBS.to_owned())
     }
 }
 

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials};
+use frond_account::{AccountId, Credentials, Mapped};
 use frond_clock::Rng;
 use frond_wire::Message;
 
-use crate::interest::{Change, Owner, Sub};
+use crate::account_limits::{TOO_MANY_CONNECTIONS, TOO_MANY_SUBS};
+use crate::interest::{Change, Owner, Sub, Tie};
 use crate::links::{Bound, Pending};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{
@@ -124,13 +125,9 @@ impl Upcalls for Up<'_> {
             self.close("Missing Account");
             return false;
         };
-        let full = limits.leafnodes_max.is_some_and(|max| state.leafs >= max)
-            || limits
-                .connections_max
-                .is_some_and(|max| state.clients + state.leafs >= max);
+        let full = limits.leafnodes_max.is_some_and(|max| state.leafs >= max);
         if full && !peer.is_hub {
-            let text = "maximum account active connections exceeded";
-            frond_wire::encode::err(&mut self.out, text);
+            frond_wire::encode::err(&mut self.out, TOO_MANY_CONNECTIONS);
             self.close("Maximum Account Connections Exceeded");
             return false;
         }
@@ -156,6 +153,18 @@ impl Upcalls for Up<'_> {
         let Some(account) = self.bound() else {
             return;
         };
+        if let Some(state) = self.broker.accounts.get(account.0 as usize) {
+            for source in state.sharing.mappings.sources() {
+                each(&InterestChange {
+                    account,
+                    subject: source,
+                    queue: None,
+                    source: Source::Internal,
+                    origin_cluster: None,
+                    delta: 1,
+                });
+            }
+        }
         for (_, sub) in self.broker.subs.iter() {
             let own = matches!(sub.owner, Owner::Link { link, .. } if link == self.id);
             if sub.account != account || own {
@@ -163,7 +172,9 @@ impl Upcalls for Up<'_> {
             }
             let cluster = match &sub.owner {
                 Owner::Link { link, .. } => self.broker.cluster_of(*link),
-                Owner::Client { .. } | Owner::Internal(_) => None,
+                Owner::Client { .. } | Owner::Internal(_) | Owner::Import(_) | Owner::Responses => {
+                    None
+                }
             };
             let (source, delta) = match &sub.owner {
                 Owner::Client { slot, .. } => {
@@ -171,7 +182,7 @@ impl Upcalls for Up<'_> {
                     let origin = Origin::Client { slot: *slot, echo };
                     (self.broker.source_of(origin), 1)
                 }
-                Owner::Internal(_) => (Source::Internal, 1),
+                Owner::Internal(_) | Owner::Import(_) | Owner::Responses => (Source::Internal, 1),
                 Owner::Link { link, weight } => {
                     let weight = i32::try_from(*weight).unwrap_or(i32::MAX);
                     (self.broker.link_source(*link), weight.max(1))
@@ -200,6 +211,9 @@ impl Upcalls for Up<'_> {
         if let Some(sub) = link.subs.get(&key).copied() {
             return self.reweigh(sub, weight);
         }
+        if self.broker.is_full(account, link.subs.len()) {
+            return frond_wire::encode::err(&mut self.out, TOO_MANY_SUBS);
+        }
         let id = self.broker.add_sub(Sub {
             account,
             filter: subject.into(),
@@ -211,6 +225,7 @@ impl Upcalls for Up<'_> {
             delivered: 0,
             max: 0,
             filtered: false,
+            tie: Tie::None,
         });
         if let (Some(id), Some(link)) = (id, self.broker.links.get_mut(&self.id)) {
             link.subs.insert(key, id);
@@ -233,13 +248,25 @@ impl Upcalls for Up<'_> {
             Some((reply, shown)) => (Some(reply), Some(shown)),
             None => (message.reply, None),
         };
-        let message = Message { reply, ..*message };
+        let renamed = match self.broker.mapped(account, message.subject) {
+            Some(Mapped::Lost) => return,
+            Some(Mapped::To(subject)) => Some(subject),
+            None => None,
+        };
+        // Of a renamed message the peer can't know which queue groups want it.
+        let any_queue = renamed.is_some() && queues.is_empty();
+        let message = Message {
+            subject: renamed.as_deref().unwrap_or(message.subject),
+            reply,
+            ..*message
+        };
         self.broker.publish(&Publication {
             account,
             message: &message,
             shown,
             origin: Origin::Link(self.id),
-            queues: Some(queues),
+            queues: (!any_queue).then_some(queues),
+            hop: None,
         });
     }
 

@@ -176,7 +176,7 @@ impl Broker {
         self.subs.iter().map(|(_, sub)| {
             let (slot, sid) = match &sub.owner {
                 Owner::Client { slot, sid } => (Some(*slot), &**sid),
-                Owner::Internal(_) => (None, ""),
+                Owner::Internal(_) | Owner::Import(_) | Owner::Responses => (None, ""),
                 Owner::Link { link, .. } => (self.links.get(link).and_then(|link| link.slot), ""),
             };
             let connection = slot.and_then(|slot| self.conns.get(slot));

@@ -7,5 +7,6 @@ mod permissions;
 mod plain_link;
 mod reload;
 mod sessions;
+mod sharing;
 mod transcript;
 mod world;
