@@ -25,6 +25,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
         errors: Vec::new(),
     };
     checker.server();
+    checker.monitoring();
     checker.operator();
     checker.users();
     checker.leafnodes();
@@ -83,6 +84,19 @@ impl Checker<'_> {
         {
             let text = format!("invalid leafnode advertise value of {advertise}");
             self.error(&["leafnodes", "leaf"], text, "write host:port");
+        }
+    }
+
+    /// spec: nats-server v2.15.1 server/server.go `startMonitoring`
+    fn monitoring(&mut self) {
+        let config = self.config;
+        if let Some((http, https)) = config.monitor_both {
+            let text = format!("can't specify both HTTP ({http}) and HTTPs ({https}) ports");
+            self.error(&["https_port", "https"], text, "remove one of them");
+        }
+        if config.monitor_tls && config.tls.is_none() {
+            let text = "TLS cert and key required for HTTPS";
+            self.error(&["https_port", "https"], text, "add a tls block");
         }
     }
 

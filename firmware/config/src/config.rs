@@ -8,6 +8,7 @@ use crate::options::logging::Log;
 use crate::options::mappings::Mapping;
 use crate::options::operator::OperatorMode;
 use crate::options::server::{self, Limits, Listen};
+use crate::options::tls::Tls;
 use crate::parser;
 use crate::places::Places;
 use crate::position::Position;
@@ -36,6 +37,10 @@ pub struct Config {
     pub server_metadata: BTreeMap<String, String>,
     /// Where monitoring listens; `None` nowhere.
     pub monitor: Option<Listen>,
+    /// Monitoring is HTTPS, with the certificate of `tls`.
+    pub monitor_tls: bool,
+    /// How clients are encrypted; `None`: not.
+    pub tls: Option<Tls>,
     /// In front of the monitoring paths; `/` by default.
     pub monitor_base_path: String,
     /// Logging.
@@ -88,6 +93,8 @@ pub struct Config {
     pub leafnodes: LeafNodes,
     /// Account to the domain its JetStream requests go to.
     pub default_js_domain: BTreeMap<String, String>,
+    /// HTTP and HTTPS ports, when both were asked for: refused.
+    pub(crate) monitor_both: Option<(u16, u16)>,
     pub(crate) places: Places,
 }
 
@@ -101,6 +108,8 @@ impl Default for Config {
             server_tags: Vec::new(),
             server_metadata: BTreeMap::new(),
             monitor: None,
+            monitor_tls: false,
+            tls: None,
             monitor_base_path: "/".to_owned(),
             log: Log::default(),
             pid_file: None,
@@ -127,6 +136,7 @@ impl Default for Config {
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             default_js_domain: BTreeMap::new(),
+            monitor_both: None,
             places: Places::default(),
         }
     }

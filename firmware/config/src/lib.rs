@@ -42,6 +42,7 @@ pub use options::operator::{Deletion, OperatorMode, Resolver};
 pub use options::permissions::{AllowResponses, Permissions, SubjectRule, SubjectRules};
 pub use options::remote::Remote;
 pub use options::server::{Limits, Listen};
+pub use options::tls::{CertFiles, HandshakeFirst, Tls};
 pub use options::url::RemoteUrl;
 pub use parser::{parse, parse_file};
 pub use position::Position;

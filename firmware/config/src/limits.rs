@@ -15,5 +15,9 @@ pub(crate) const PAYLOAD_BYTES_MAX: i64 = i32::MAX as i64;
 pub(crate) const PAYLOAD_BYTES_ADVISED: u64 = 8 << 20;
 /// Shortest lame duck duration, in seconds.
 pub(crate) const LAME_DUCK_SECONDS_MIN: u64 = 30;
+/// Default time of a TLS handshake, in seconds.
+pub(crate) const TLS_TIMEOUT_SECONDS: u64 = 2;
+/// How long `handshake_first: auto` waits for the peer to begin.
+pub(crate) const TLS_FALLBACK_DELAY_MILLIS: u64 = 50;
 /// Above this, an authorization timeout is probably a mistake, in seconds.
 pub(crate) const AUTH_TIMEOUT_SECONDS_ADVISED: u64 = 60;

@@ -23,6 +23,7 @@ pub(crate) enum Block {
     LeafUser,
     Remote,
     Compression,
+    Tls,
 }
 
 impl Block {
@@ -37,6 +38,7 @@ impl Block {
                  permitted"
             ),
             Self::AccountLimits => format!("Unknown field {key} parsing account limits"),
+            Self::Tls => format!("error parsing tls config, unknown field {key}"),
             Self::Top
             | Self::Authorization
             | Self::User
@@ -87,6 +89,7 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::LeafUser => LEAF_USER,
         Block::Remote => REMOTE,
         Block::Compression => COMPRESSION,
+        Block::Tls => TLS,
     };
     keys.split_ascii_whitespace()
 }
@@ -113,6 +116,7 @@ fn unsupported(block: Block) -> &'static str {
         | Block::LeafAuthorization
         | Block::LeafUser
         | Block::Compression => "",
+        Block::Tls => TLS_UNSUPPORTED,
     }
 }
 
@@ -120,7 +124,7 @@ const TOP: &str = "\
     listen host net port client_advertise server_name server_tags server_metadata debug trace \
     trace_verbose trace_headers logtime logtime_utc logfile log_file logfile_size_limit syslog remote_syslog \
     log_size_limit logfile_max_num log_max_num max_traced_msg_len pidfile pid_file \
-    ports_file_dir http http_port monitor_port http_base_path max_connections max_conn \
+    ports_file_dir http http_port https https_port tls monitor_port http_base_path max_connections max_conn \
     max_subscriptions max_subs max_sub_tokens max_subscription_tokens max_control_line \
     max_payload max_pending max_closed_clients ping_interval ping_max write_deadline \
     write_timeout lame_duck_duration lame_duck_grace_period no_header_support \
@@ -132,8 +136,8 @@ const TOP: &str = "\
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_pinned_accounts";
 const TOP_UNSUPPORTED: &str = "\
-    https https_port prof_port prof_block_rate proxy_protocol \
-    feature_flags resolver_tls tls ocsp ocsp_cache cluster gateway websocket ws \
+    prof_port prof_block_rate proxy_protocol \
+    feature_flags resolver_tls ocsp ocsp_cache cluster gateway websocket ws \
     mqtt proxies";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
@@ -178,8 +182,8 @@ const JETSTREAM_BATCH: &str = "\
 const LEAF_NODES: &str = "\
     listen port host net authorization remotes reconnect reconnect_delay reconnect_interval \
     dial_timeout leafnode_advertise advertise no_advertise min_version minimum_version \
-    compression isolate_leafnode_interest isolate write_deadline write_timeout";
-const LEAF_NODES_UNSUPPORTED: &str = "tls";
+    compression isolate_leafnode_interest isolate write_deadline write_timeout tls";
+const LEAF_NODES_UNSUPPORTED: &str = "";
 const LEAF_AUTHORIZATION: &str = "\
     user username pass password nkey timeout users account proxy_required";
 const LEAF_USER: &str = "user username pass password account proxy_required";
@@ -187,10 +191,17 @@ const REMOTE: &str = "\
     no_randomize dont_randomize url urls account local creds credentials nkey seed hub \
     deny_imports deny_import deny_exports deny_export isolate_leafnode_interest isolate \
     request_isolation compression first_info_timeout dial_timeout disabled \
-    ignore_discovered_servers";
+    ignore_discovered_servers tls";
 const REMOTE_UNSUPPORTED: &str = "\
-    tls ws_compress ws_compression websocket_compress websocket_compression ws_no_masking \
+    ws_compress ws_compression websocket_compress websocket_compression ws_no_masking \
     websocket_no_masking jetstream_cluster_migrate js_cluster_migrate proxy";
+const TLS: &str = "\
+    cert_file key_file ca_file certs certificates insecure verify verify_and_map \
+    verify_cert_and_check_known_urls allow_insecure_cipher_suites cipher_suites \
+    curve_preferences timeout connection_rate_limit pinned_certs handshake_first first immediate \
+    min_version minimum_version cert_store cert_match_by cert_match ca_certs_match \
+    cert_match_skip_invalid";
+const TLS_UNSUPPORTED: &str = "ocsp_peer";
 const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";
 
 #[cfg(test)]

@@ -174,6 +174,8 @@ impl Accept {
             headers: true,
             auth_required: true,
             max_payload: own.max_payload_bytes,
+            tls_required: self.listener.tls_required,
+            tls_verify: self.listener.tls_verify,
             jetstream: own.jetstream,
             ip: self.listener.advertise.clone(),
             client_id: self.client_id,

@@ -55,6 +55,11 @@ impl Remote {
         remote.request_isolation = given.request_isolation;
         remote.isolate = given.isolate || all.isolate_interest;
         remote.disabled = given.disabled;
+        remote.tls = given.tls.is_some();
+        remote.tls_first = given
+            .tls
+            .as_ref()
+            .is_some_and(|tls| tls.handshake_first != config::HandshakeFirst::No);
         remote.first_info_timeout = given.first_info_timeout;
         remote.dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
         remote.reconnect_interval = all.reconnect_interval;
@@ -82,12 +87,15 @@ impl Listener {
         listener.auth_timeout = all.authorization.timeout.max(Duration::from_millis(1));
         listener.min_version.clone_from(&all.min_version);
         listener.isolate = all.isolate_interest;
+        listener.tls_required = all.tls.is_some();
+        listener.tls_verify = all.tls.as_ref().is_some_and(|tls| tls.verify);
         listener
     }
 }
 
 fn url(given: &config::RemoteUrl) -> RemoteUrl {
     let mut url = RemoteUrl::new(given.host.clone(), given.port);
+    url.tls = given.wants_tls();
     url.user.clone_from(&given.user);
     url.pass = given
         .password

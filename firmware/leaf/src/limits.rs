@@ -14,6 +14,9 @@ pub(crate) const DIAL_GRACE: Duration = Duration::from_secs(1);
 /// Default of a remote's `first_info_timeout`; nats-server's 1 s is too short for a slow line.
 pub const FIRST_INFO_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// For the TLS handshake: it has its own, shorter time, this only keeps a link from being stuck.
+pub(crate) const SECURE_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// From our `CONNECT` to its answer.
 pub(crate) const CONNECT_INFO_TIMEOUT: Duration = Duration::from_secs(5);
 

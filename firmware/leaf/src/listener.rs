@@ -23,6 +23,10 @@ pub struct Listener {
     pub ping_interval: Duration,
     /// Unanswered pings that the line survives.
     pub pings_outstanding_max: u32,
+    /// Leafs have to speak TLS.
+    pub tls_required: bool,
+    /// And to show a certificate.
+    pub tls_verify: bool,
 }
 
 impl Listener {
@@ -41,6 +45,8 @@ impl Listener {
             isolate: false,
             ping_interval: PING_INTERVAL,
             pings_outstanding_max: PINGS_OUTSTANDING_MAX,
+            tls_required: false,
+            tls_verify: false,
         }
     }
 

@@ -42,6 +42,10 @@ pub struct Remote {
     pub pings_outstanding_max: u32,
     /// Configured, but not dialed.
     pub disabled: bool,
+    /// Nothing is said without TLS, whatever the hub says.
+    pub tls: bool,
+    /// TLS comes before the hub's first word.
+    pub tls_first: bool,
 }
 
 impl Remote {
@@ -66,6 +70,8 @@ impl Remote {
             ping_interval: PING_INTERVAL,
             pings_outstanding_max: PINGS_OUTSTANDING_MAX,
             disabled: false,
+            tls: false,
+            tls_first: false,
         }
     }
 }
@@ -81,6 +87,8 @@ pub struct RemoteUrl {
     pub user: Option<String>,
     /// Password.
     pub pass: Option<Secret>,
+    /// Nothing is said there without TLS.
+    pub tls: bool,
 }
 
 impl RemoteUrl {
@@ -92,6 +100,7 @@ impl RemoteUrl {
             port,
             user: None,
             pass: None,
+            tls: false,
         }
     }
 }

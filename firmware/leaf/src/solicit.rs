@@ -7,9 +7,9 @@ use frond_broker::{Level, LinkPeer, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{Op, ServerInfo, encode};
 
-use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SETTLED_AFTER};
+use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SECURE_TIMEOUT, SETTLED_AFTER};
 use crate::pulse::Pulse;
-use crate::remote::Remote;
+use crate::remote::{Remote, RemoteUrl};
 use crate::session::{Handled, Session, Terms};
 use crate::trouble::{Trouble, printable};
 use crate::urls::Urls;
@@ -41,6 +41,11 @@ enum State {
     Dialing { until: Instant },
     /// Connected; the hub speaks first.
     AwaitingInfo { until: Instant },
+    /// The hub spoke; TLS comes before our answer.
+    Securing {
+        until: Instant,
+        info: Box<ServerInfo>,
+    },
     /// `CONNECT` is sent; its answer is pending.
     AwaitingConnectInfo {
         until: Instant,
@@ -97,7 +102,13 @@ impl Solicit {
         self.state = State::Dialing {
             until: now.mono + self.remote.dial_timeout + DIAL_GRACE,
         };
-        up.dial(&url.host, url.port, self.remote.dial_timeout, None);
+        let name = self.remote.tls_first.then(|| self.urls.server_name(&url));
+        up.dial(
+            &url.host,
+            url.port,
+            self.remote.dial_timeout,
+            name.as_deref(),
+        );
     }
 
     fn on_first_info(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) {
@@ -114,6 +125,15 @@ impl Solicit {
                 return self.give_up(now, Trouble::Refused, why, PROTOCOL_VIOLATION, up);
             }
         };
+        let url = self.urls.current().cloned();
+        let url = url.unwrap_or_else(|| RemoteUrl::new("", 0));
+        if (info.tls_required || self.remote.tls || url.tls) && !up.is_secured() {
+            self.state = State::Securing {
+                until: now.mono + SECURE_TIMEOUT,
+                info: Box::new(info.clone()),
+            };
+            return up.secure(&self.urls.server_name(&url));
+        }
         let Some(account) = up.account(&self.remote.account) else {
             let text = format!("there is no local account {:?}", self.remote.account);
             return self.give_up(now, Trouble::Refused, &text, "Missing Account", up);
@@ -218,6 +238,7 @@ impl Solicit {
             }
             state @ (State::Idle
             | State::Dialing { .. }
+            | State::Securing { .. }
             | State::AwaitingConnectInfo { .. }
             | State::Up { .. }
             | State::Waiting { .. }
@@ -295,6 +316,7 @@ impl Solicit {
             State::Idle
             | State::Dialing { .. }
             | State::AwaitingInfo { .. }
+            | State::Securing { .. }
             | State::AwaitingConnectInfo { .. }
             | State::Waiting { .. }
             | State::Disabled => false,

@@ -70,6 +70,7 @@ impl Urls {
             .filter(|url| !self.configured.iter().any(|other| same_place(other, url)))
             .take(DISCOVERED_URLS_MAX)
             .map(|url| RemoteUrl {
+                tls: self.configured.iter().any(|url| url.tls),
                 user: known.and_then(|known| known.user.clone()),
                 pass: known.and_then(|known| known.pass.clone()),
                 ..url
@@ -83,6 +84,19 @@ impl Urls {
                     .position(|url| same_place(url, &current))
             })
             .unwrap_or(usize::MAX);
+    }
+
+    /// The name a hub at this url has to show: its host, or for an address (hubs tell those) the
+    /// first configured host that is a name.
+    ///
+    /// spec: nats-server v2.15.1 server/leafnode.go `saveTLSHostname`
+    pub(crate) fn server_name(&self, url: &RemoteUrl) -> String {
+        let is_name = |host: &str| host.parse::<IpAddr>().is_err();
+        let named = self.configured.iter().find(|other| is_name(&other.host));
+        match named {
+            Some(named) if !is_name(&url.host) => named.host.clone(),
+            Some(_) | None => url.host.clone(),
+        }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{Directory, nkey};
-use frond_broker::{Arrival, Broker, ClosedClient, LinkId, Outbox, ServerFacts, Setup};
+use frond_broker::{Arrival, Broker, ClosedClient, LinkId, Outbox, PeerAddr, ServerFacts, Setup};
 use frond_clock::{Instant, Now, Rng};
 use frond_config::Config;
 use frond_wire::ServerInfo;
@@ -243,6 +243,18 @@ impl Node {
         self.broker.set_trace(log.trace || log.trace_verbose);
     }
 
+    /// Whether clients may go on without TLS where there is TLS.
+    #[must_use]
+    pub const fn allows_plain(&self) -> bool {
+        self.config.allow_non_tls
+    }
+
+    /// Where the other end of a connection is.
+    #[must_use]
+    pub fn peer(&self, conn: frond_broker::Conn) -> Option<PeerAddr> {
+        self.broker.peer(conn).map(|(peer, _)| peer)
+    }
+
     /// The configured remote that a link serves.
     #[must_use]
     pub fn remote(&self, link: LinkId) -> Option<&frond_config::Remote> {
@@ -346,6 +358,7 @@ fn info(config: &Config, facts: &ServerFacts, port: u16) -> ServerInfo {
         port: i64::from(port),
         headers: !config.no_header_support,
         max_payload: facts.max_payload_bytes,
+        tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
         jetstream: facts.jetstream,
         domain: facts.domain.clone().unwrap_or_default(),
         api_lvl: API_LEVEL,

@@ -6,6 +6,7 @@ use frond_node::NodeSeed;
 use crate::Product;
 use crate::options::System;
 use crate::space::memory_bytes;
+use crate::tls::Contexts;
 
 /// What a start needs besides the configuration, and the checks that need it: the files remotes
 /// name, and what this binary can do. `-t` makes the same.
@@ -20,6 +21,7 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
             product.name
         ));
     }
+    Contexts::default().load(config)?;
     let credentials = read_credentials(config)?;
     for remote in &config.leafnodes.remotes {
         let text = remote

@@ -1,8 +1,10 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use frond_account::TlsSession;
 use frond_broker::{Conn, Next, Outbox, Taken};
 use frond_node::Input;
 use tokio::sync::Notify;
@@ -15,6 +17,7 @@ use crate::limits::{
     STALL_WAIT,
 };
 use crate::line::{Line, Written};
+use crate::tls::{self, Fault, Inbound, Outbound};
 
 /// One socket and what its task has to know.
 #[derive(Debug)]
@@ -30,24 +33,44 @@ pub(crate) struct Socket {
     closing: Cell<bool>,
     /// The node has to be asked again about bytes it left.
     again: Cell<bool>,
+    /// A TLS handshake comes before anything more is read.
+    upgrade: RefCell<Option<Upgrade>>,
     changed: Notify,
+}
+
+/// A TLS handshake that is due.
+#[derive(Debug)]
+pub(crate) enum Upgrade {
+    /// As the accepting end.
+    Accept(Rc<Inbound>),
+    /// As the accepting end, if the peer begins one.
+    Offer(Rc<Inbound>),
+    /// As the dialing end, with a server of this name.
+    Connect(Rc<Outbound>, String),
 }
 
 /// Starts the task that runs a socket until it ends.
 ///
-/// `write_deadline` is how long a slow peer may take not one byte before it is cut.
-pub(crate) fn start(core: &Rc<Core>, conn: Conn, line: Line, write_deadline: Option<Duration>) {
+/// `early` was received before; `write_deadline` is how long a slow peer may take not one byte before it is cut.
+pub(crate) fn start(
+    core: &Rc<Core>,
+    conn: Conn,
+    line: Line,
+    write_deadline: Option<Duration>,
+    early: Vec<u8>,
+) {
     let socket = Rc::new(Socket {
         line,
         blocked: Cell::new(false),
         progress: Cell::new(Instant::now()),
         write_deadline,
         closing: Cell::new(false),
-        again: Cell::new(false),
+        again: Cell::new(!early.is_empty()),
+        upgrade: RefCell::new(None),
         changed: Notify::new(),
     });
     core.add(conn, Rc::clone(&socket));
-    tokio::task::spawn_local(Connection::new(Rc::clone(core), conn, socket).run());
+    tokio::task::spawn_local(Connection::new(Rc::clone(core), conn, socket, early).run());
 }
 
 impl Socket {
@@ -80,6 +103,23 @@ impl Socket {
         self.changed.notify_one();
     }
 
+    /// A TLS handshake is due.
+    pub(crate) fn upgrade(&self, how: Upgrade) {
+        self.upgrade.replace(Some(how));
+        self.changed.notify_one();
+    }
+
+    /// The line.
+    pub(crate) const fn line(&self) -> &Line {
+        &self.line
+    }
+
+    async fn until_closing(&self) {
+        while !self.closing.get() {
+            self.changed.notified().await;
+        }
+    }
+
     /// The node can go on with bytes it left.
     pub(crate) fn resume(&self) {
         self.again.set(true);
@@ -98,12 +138,12 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(core: Rc<Core>, conn: Conn, socket: Rc<Socket>) -> Self {
+    fn new(core: Rc<Core>, conn: Conn, socket: Rc<Socket>, early: Vec<u8>) -> Self {
         Self {
             core,
             conn,
             socket,
-            rest: Vec::new(),
+            rest: early,
             next: Next::Read(1),
         }
     }
@@ -122,6 +162,14 @@ impl Connection {
 
     async fn serve(&mut self) -> &'static str {
         while !self.socket.closing.get() {
+            let upgrade = self.socket.upgrade.take();
+            if let Some(how) = upgrade {
+                // On the heap: each task has room for what lives across an await.
+                match Box::pin(self.shake_hands(how)).await {
+                    Ok(()) => continue,
+                    Err(cause) => return cause,
+                }
+            }
             if self.socket.again.take() {
                 self.feed_rest();
                 continue;
@@ -154,7 +202,9 @@ impl Connection {
 
     /// One read and everything in it, then the outputs. False at the end.
     fn read_once(&mut self) -> bool {
-        let read = if self.need() <= SHARED_BYTES_MAX && self.rest.len() <= SHARED_BYTES_MAX {
+        let read = if self.socket.line.is_secured() {
+            self.read_secured()
+        } else if self.need() <= SHARED_BYTES_MAX && self.rest.len() <= SHARED_BYTES_MAX {
             self.read_shared()
         } else {
             self.read_large()
@@ -211,6 +261,80 @@ impl Connection {
             self.feed_rest();
         }
         Ok(read)
+    }
+
+    /// As the plain way, only that what was read is what was in the records.
+    fn read_secured(&mut self) -> io::Result<usize> {
+        if !self.rest.is_empty() {
+            let read = self.socket.line.read_secured(&mut self.rest);
+            if matches!(read, Ok(1..)) && self.rest.len() >= self.need() {
+                self.feed_rest();
+            }
+            return read;
+        }
+        let scratch = Rc::clone(self.core.scratch());
+        let mut plain = scratch.plain.borrow_mut();
+        plain.clear();
+        let read = self.socket.line.read_secured(&mut plain);
+        // Also when the session broke: what came before that is good.
+        if !plain.is_empty() {
+            let consumed = self.feed(&plain);
+            self.rest
+                .extend_from_slice(plain.get(consumed..).unwrap_or_default());
+        }
+        read
+    }
+
+    /// Writes the greeting, then shakes hands.
+    async fn shake_hands(&mut self, how: Upgrade) -> Result<(), &'static str> {
+        let socket = Rc::clone(&self.socket);
+        let done = tokio::select! {
+            done = self.secure(how) => done,
+            () = socket.until_closing() => return Ok(()),
+        };
+        match done {
+            Ok(session) => {
+                if let Some(session) = session {
+                    let (conn, session) = (self.conn, Arc::new(session));
+                    self.core.handle(Input::Secured { conn, session });
+                }
+                self.next = Next::Read(1);
+                if !self.rest.is_empty() {
+                    self.feed_rest();
+                }
+                Ok(())
+            }
+            Err(fault) => {
+                self.core.tell_handshake_fault(self.conn, &fault);
+                Err("TLS Handshake Failure")
+            }
+        }
+    }
+
+    /// `None`: the peer wants to go on in the clear.
+    async fn secure(&mut self, how: Upgrade) -> Result<Option<TlsSession>, Fault> {
+        let socket = Rc::clone(&self.socket);
+        while socket.blocked.get() {
+            let ready = socket.line.stream().writable().await;
+            socket.blocked.set(false);
+            if ready.is_err() || !self.write_rest() {
+                return Err(Fault::Line(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+        let scratch = Rc::clone(self.core.scratch());
+        let mut early = std::mem::take(&mut self.rest);
+        let line = &socket.line;
+        let session = match &how {
+            Upgrade::Offer(context) if !wants_tls(line, context).await => None,
+            Upgrade::Accept(context) | Upgrade::Offer(context) => {
+                Some(tls::accept(line, context, &scratch, &mut early).await?)
+            }
+            Upgrade::Connect(context, name) => {
+                Some(tls::connect(line, context, name, &scratch, &mut early).await?)
+            }
+        };
+        self.rest = early;
+        Ok(session)
     }
 
     /// Bytes without which the node can do nothing.
@@ -278,6 +402,7 @@ impl Connection {
             }
         };
         let _ = tokio::time::timeout(CLOSE_WAIT, write_all).await;
+        self.socket.line.say_goodbye();
         let _ = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
         let _ = tokio::time::timeout(CLOSE_WAIT, read_to_end(stream)).await;
     }
@@ -297,6 +422,20 @@ async fn read_to_end(stream: &tokio::net::TcpStream) {
         }
     }
 }
+
+/// Whether the first byte the peer sends begins a handshake.
+///
+/// spec: nats-server v2.15.1 server/server.go `createClientEx`: a peer that says nothing for the
+/// time of a handshake is taken for a plain one.
+async fn wants_tls(line: &Line, context: &Inbound) -> bool {
+    let mut first = [0];
+    let peek = line.stream().peek(&mut first);
+    let peeked = tokio::time::timeout(context.timeout(), peek).await;
+    matches!(peeked, Ok(Ok(1))) && first == [TLS_HANDSHAKE]
+}
+
+/// Content type of the record every TLS handshake begins with.
+const TLS_HANDSHAKE: u8 = 0x16;
 
 async fn until(at: Option<Instant>) {
     match at {

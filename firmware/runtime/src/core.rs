@@ -2,17 +2,18 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use frond_broker::Conn;
+use frond_broker::{Conn, LinkId};
 use frond_clock::Instant;
 use frond_node::{Input, Node, Output, ReportRequest};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
-use crate::connection::Socket;
+use crate::connection::{Socket, Upgrade};
 use crate::dial;
 use crate::disk::Disk;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
+use crate::tls::{Contexts, Fault, Outbound, Scratch};
 use crate::{password, report};
 
 /// The one thread that owns everything: the node, and what carries its wishes out.
@@ -40,6 +41,8 @@ pub(crate) struct Core {
     pub(crate) alarm: Notify,
     /// Rung when reading may go on after the disk caught up.
     pub(crate) caught_up: Notify,
+    tls: Contexts,
+    scratch: Rc<Scratch>,
     /// Bytes of all connections are read here, one at a time: an idle one holds no buffer.
     pub(crate) read_buffer: RefCell<Box<[u8]>>,
     /// A buffer that a large message came in, for the next one.
@@ -48,7 +51,13 @@ pub(crate) struct Core {
 
 impl Core {
     /// Around a node that has just been built.
-    pub(crate) fn new(clock: Clock, node: Node, disk: Option<Disk>, meter: Meter) -> Rc<Self> {
+    pub(crate) fn new(
+        clock: Clock,
+        node: Node,
+        disk: Option<Disk>,
+        meter: Meter,
+        tls: Contexts,
+    ) -> Rc<Self> {
         Rc::new(Self {
             clock,
             node: RefCell::new(node),
@@ -64,6 +73,8 @@ impl Core {
             meter: RefCell::new(meter),
             alarm: Notify::new(),
             caught_up: Notify::new(),
+            tls,
+            scratch: Scratch::new(),
             read_buffer: RefCell::new(vec![0; SHARED_BYTES_MAX + READ_BYTES].into_boxed_slice()),
             spare: RefCell::default(),
         })
@@ -72,6 +83,25 @@ impl Core {
     /// The clock everything runs by.
     pub(crate) const fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// Certificates and rules of TLS.
+    pub(crate) const fn tls(&self) -> &Contexts {
+        &self.tls
+    }
+
+    /// Buffers all TLS sessions share.
+    pub(crate) const fn scratch(&self) -> &Rc<Scratch> {
+        &self.scratch
+    }
+
+    /// A handshake on a connection of the node failed.
+    pub(crate) fn tell_handshake_fault(&self, conn: Conn, fault: &Fault) {
+        let peer = self.with_node(|node| node.peer(conn));
+        match peer {
+            Some(peer) => tracing::error!("{}:{} - cid:{} - {fault}", peer.ip, peer.port, conn.0),
+            None => tracing::error!("cid:{} - {fault}", conn.0),
+        }
     }
 
     /// What monitoring shows of the process.
@@ -223,6 +253,37 @@ impl Core {
         }
     }
 
+    /// A TLS handshake comes first on a connection that was just accepted.
+    pub(crate) fn upgrade(&self, conn: Conn, how: Upgrade) {
+        if let Some(socket) = self.socket(conn) {
+            socket.upgrade(how);
+        }
+    }
+
+    /// Shakes hands as a remote wants it.
+    fn secure(&self, link: LinkId, conn: Conn, server_name: String) {
+        let Some(socket) = self.socket(conn) else {
+            return;
+        };
+        match self.outbound(link) {
+            Ok(context) => socket.upgrade(Upgrade::Connect(context, server_name)),
+            Err(why) => {
+                self.tell_handshake_fault(conn, &Fault::Setup(why));
+                socket.close();
+            }
+        }
+    }
+
+    /// How the remote of a link wants TLS.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn outbound(&self, link: LinkId) -> Result<Rc<Outbound>, String> {
+        let remote = self.with_node(|node| node.remote(link).cloned());
+        let remote = remote.ok_or("the remote is gone")?;
+        self.tls.remote(&remote)
+    }
+
     fn socket(&self, conn: Conn) -> Option<Rc<Socket>> {
         self.sockets.borrow().get(&conn).cloned()
     }
@@ -252,15 +313,22 @@ impl Core {
                 host,
                 port,
                 timeout,
-                tls_first: _,
+                tls_first,
             } => {
-                tokio::task::spawn_local(dial::dial(Rc::clone(self), link, host, port, timeout));
+                let wish = dial::Wish {
+                    link,
+                    host,
+                    port,
+                    timeout,
+                    tls_first,
+                };
+                tokio::task::spawn_local(dial::dial(Rc::clone(self), wish));
             }
-            Output::Secure { conn, .. } => {
-                if let Some(socket) = self.socket(conn) {
-                    socket.close();
-                }
-            }
+            Output::Secure {
+                link,
+                conn,
+                server_name,
+            } => self.secure(link, conn, server_name),
             Output::Append(batch) => {
                 if let Some(disk) = &*self.disk.borrow() {
                     let bytes = disk.append(batch);

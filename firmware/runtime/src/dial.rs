@@ -1,8 +1,9 @@
 use std::net::Ipv4Addr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use frond_broker::{Arrival, LinkId, PeerAddr};
+use frond_broker::{Arrival, LinkId, PeerAddr, Security};
 use frond_node::Input;
 use tokio::net::TcpStream;
 
@@ -10,23 +11,32 @@ use crate::connection;
 use crate::core::Core;
 use crate::line::Line;
 use crate::options::plain;
+use crate::tls;
+
+/// What a link wants dialed.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) link: LinkId,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) timeout: Duration,
+    pub(crate) tls_first: Option<String>,
+}
 
 /// Opens a connection to another server and runs it, or tells why not.
-pub(crate) async fn dial(core: Rc<Core>, link: LinkId, host: String, port: u16, timeout: Duration) {
-    let result =
-        match tokio::time::timeout(timeout, TcpStream::connect((host.as_str(), port))).await {
-            Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(error)) => Err(format!("dial {host}:{port}: {}", plain(&error))),
-            Err(_) => Err(format!("dial {host}:{port}: no answer within {timeout:?}")),
-        };
-    match result {
-        Ok(stream) => {
+pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
+    let link = wish.link;
+    match open(&core, &wish).await {
+        Ok((line, security, early)) => {
             let conn = core.number();
-            let peer = peer_of(&stream);
-            connection::start(&core, conn, Line::plain(stream), None);
+            let arrival = Arrival {
+                security,
+                ..Arrival::plain(peer_of(line.stream()))
+            };
+            connection::start(&core, conn, line, None, early);
             core.handle(Input::Dialed {
                 link,
-                result: Ok((conn, Arrival::plain(peer))),
+                result: Ok((conn, arrival)),
             });
         }
         Err(words) => core.handle(Input::Dialed {
@@ -34,6 +44,31 @@ pub(crate) async fn dial(core: Rc<Core>, link: LinkId, host: String, port: u16, 
             result: Err(words),
         }),
     }
+}
+
+async fn open(core: &Rc<Core>, wish: &Wish) -> Result<(Line, Security, Vec<u8>), String> {
+    let (host, port) = (wish.host.as_str(), wish.port);
+    let connect = TcpStream::connect((host, port));
+    let stream = match tokio::time::timeout(wish.timeout, connect).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return Err(format!("dial {host}:{port}: {}", plain(&error))),
+        Err(_) => {
+            return Err(format!(
+                "dial {host}:{port}: no answer within {:?}",
+                wish.timeout
+            ));
+        }
+    };
+    let (line, mut early) = (Line::plain(stream), Vec::new());
+    let Some(name) = &wish.tls_first else {
+        return Ok((line, Security::Plain, early));
+    };
+    let context = core.outbound(wish.link)?;
+    let session = tls::connect(&line, &context, name, core.scratch(), &mut early)
+        .await
+        .map_err(|fault| format!("{host}:{port}: {fault}"))?;
+    let session = tls::first(session);
+    Ok((line, Security::Secured(Arc::new(session)), early))
 }
 
 /// The far end of a stream; unspecified when it is gone already.

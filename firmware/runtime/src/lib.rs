@@ -33,5 +33,6 @@ mod report;
 mod server;
 mod signals;
 mod space;
+mod tls;
 
 pub use program::{Product, run};

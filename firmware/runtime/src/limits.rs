@@ -54,3 +54,12 @@ pub(crate) const ACCEPT_PAUSE_MAX: Duration = Duration::from_millis(500);
 ///
 /// spec: nats-server v2.15.1 server/client.go `stallClientMinDuration`
 pub(crate) const STALL_WAIT: Duration = Duration::from_millis(2);
+/// Plain bytes of one TLS record.
+pub(crate) const TLS_RECORD_BYTES_MAX: usize = 16 * 1024;
+/// What a TLS record may add to them: header, nonce, tag, and padding we never send.
+pub(crate) const TLS_RECORD_OVERHEAD_BYTES_MAX: usize = 64;
+/// How far after a time that is certainly past the real one may be while the system's is not to
+/// be believed: a certificate that begins later is refused.
+pub(crate) const CERT_TOLERANCE: Duration = Duration::from_secs(400 * 24 * 3600);
+/// Files of certificates are looked at this often.
+pub(crate) const CERT_CHECK_EVERY: Duration = Duration::from_secs(4);

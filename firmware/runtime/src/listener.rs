@@ -1,19 +1,22 @@
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use frond_broker::Arrival;
+use frond_broker::{Arrival, Security};
+use frond_config::HandshakeFirst;
 use frond_node::{Input, Listener};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock::pause;
-use crate::connection;
+use crate::connection::{self, Upgrade};
 use crate::core::Core;
 use crate::dial::peer_of;
 use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN};
 use crate::line::Line;
 use crate::options::plain;
+use crate::tls::{self, Inbound};
 
 /// Connections the kernel may hold before they are accepted.
 const BACKLOG: i32 = 1024;
@@ -79,17 +82,109 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
 }
 
 fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
-    let peer = peer_of(&stream);
-    let called = stream
+    let line = Line::plain(stream);
+    let Some(context) = context_of(core, kind) else {
+        return begin(core, line, kind, Start::plain());
+    };
+    if !context.may_begin(core.clock().now().mono.as_nanos() / 1_000_000_000) {
+        let _ = line.stream().try_write(THROTTLED);
+        return;
+    }
+    match context.first() {
+        HandshakeFirst::No => begin(core, line, kind, Start::upgrade(core, kind, context)),
+        HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
+            tokio::task::spawn_local(welcome_secured(Rc::clone(core), line, kind, context));
+        }
+    }
+}
+
+/// Said to whom a `connection_rate_limit` turns away.
+const THROTTLED: &[u8] = b"-ERR 'Connection throttling is active. Please try again later.'\r\n";
+
+fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
+    match kind {
+        Listener::Client => core.tls().client(),
+        Listener::Leaf => core.tls().leaf(),
+    }
+}
+
+/// TLS comes before the greeting, always or if the peer begins it soon enough.
+async fn welcome_secured(core: Rc<Core>, line: Line, kind: Listener, context: Rc<Inbound>) {
+    if let HandshakeFirst::Auto(delay) = context.first() {
+        let mut first = [0];
+        let peek = line.stream().peek(&mut first);
+        if tokio::time::timeout(delay, peek).await.is_err() {
+            let start = Start::upgrade(&core, kind, context);
+            return begin(&core, line, kind, start);
+        }
+    }
+    let mut early = Vec::new();
+    match tls::accept(&line, &context, core.scratch(), &mut early).await {
+        Ok(session) => {
+            let start = Start {
+                security: Security::Secured(Arc::new(tls::first(session))),
+                upgrade: None,
+                early,
+            };
+            begin(&core, line, kind, start);
+        }
+        Err(fault) => {
+            let peer = peer_of(line.stream());
+            tracing::error!("{}:{} - {fault}", peer.ip, peer.port);
+        }
+    }
+}
+
+/// How a connection goes on once it is accepted.
+struct Start {
+    security: Security,
+    upgrade: Option<Upgrade>,
+    early: Vec<u8>,
+}
+
+impl Start {
+    const fn plain() -> Self {
+        Self {
+            security: Security::Plain,
+            upgrade: None,
+            early: Vec::new(),
+        }
+    }
+
+    fn upgrade(core: &Core, kind: Listener, context: Rc<Inbound>) -> Self {
+        let optional = kind == Listener::Client && core.with_node(|node| node.allows_plain());
+        let (security, upgrade) = if optional {
+            (Security::Optional, Upgrade::Offer(context))
+        } else {
+            (Security::Upgrade, Upgrade::Accept(context))
+        };
+        Self {
+            security,
+            upgrade: Some(upgrade),
+            early: Vec::new(),
+        }
+    }
+}
+
+fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) {
+    let peer = peer_of(line.stream());
+    let called = line
+        .stream()
         .local_addr()
         .map_or(peer.ip, |at| at.ip().to_canonical());
     let conn = core.number();
     let write_deadline = core.with_node(|node| node.write_deadline(kind));
-    connection::start(core, conn, Line::plain(stream), write_deadline);
+    connection::start(core, conn, line, write_deadline, start.early);
+    if let Some(upgrade) = start.upgrade {
+        core.upgrade(conn, upgrade);
+    }
     core.handle(Input::Opened {
         conn,
         listener: kind,
-        arrival: Arrival::plain(peer),
+        arrival: Arrival {
+            security: start.security,
+            ..Arrival::plain(peer)
+        },
         called,
     });
 }

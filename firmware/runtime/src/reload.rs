@@ -36,8 +36,10 @@ fn try_reload(
     }
     let new = reread()?;
     let credentials = check::read_credentials(&new.config)?;
+    let contexts = core.tls().load(&new.config)?;
     let now = core.clock().now();
     core.with_node(|node| node.reload(now, &new.config, credentials))?;
+    core.tls().replace(contexts);
     core.settle();
     if let Err(error) = log.apply(&new.config.log) {
         tracing::error!("the log goes on where it is: {error}");

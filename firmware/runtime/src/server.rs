@@ -17,6 +17,7 @@ use crate::log::Log;
 use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
 use crate::signals::{self, Order};
+use crate::tls::Contexts;
 use crate::{Product, banner, check, data_dir, http, listener, reload, space};
 
 /// A server that listens, until it is told to end.
@@ -41,6 +42,8 @@ impl Server {
         let clock = Clock::start();
         let config = &options.config;
         let seed = check::seed(product, config)?;
+        let contexts = Contexts::default();
+        contexts.replace(contexts.load(config)?);
         let nonce = random_nonce()?;
         let mut node = Node::build(clock.now(), config, seed)?;
         banner::starting(product, node.facts(), options);
@@ -59,12 +62,8 @@ impl Server {
             );
             banner::jetstream_ready(&node, clock.now().mono.since(started));
         }
-        let core = Core::new(
-            clock,
-            node,
-            disk,
-            Meter::new(clock.now(), counters, &options.digest),
-        );
+        let meter = Meter::new(clock.now(), counters, &options.digest);
+        let core = Core::new(clock, node, disk, meter, contexts);
         core.settle();
         let (orders_in, orders) = unbounded_channel();
         signals::listen(orders_in)

@@ -2,6 +2,7 @@ use crate::nkey;
 use crate::options::auth::{refuse_proxy, timeout};
 use crate::options::remote::{self, Remote};
 use crate::options::server::{Listen, write_timeout};
+use crate::options::tls::{Side, Tls};
 use crate::position::Position;
 use crate::report::{Port, Report, set};
 use crate::secret::Secret;
@@ -33,6 +34,8 @@ pub struct LeafNodes {
     pub write_deadline: Option<Duration>,
     /// Interest of one leaf is not passed on to others.
     pub isolate_interest: bool,
+    /// How accepted leaves are encrypted; `None`: not.
+    pub tls: Option<Tls>,
 }
 
 impl Default for LeafNodes {
@@ -48,6 +51,7 @@ impl Default for LeafNodes {
             dial_timeout: Duration::from_secs(1),
             write_deadline: None,
             isolate_interest: false,
+            tls: None,
         }
     }
 }
@@ -151,6 +155,7 @@ impl LeafNodes {
                 self.write_deadline = positive(report.duration("write_deadline", value));
             }
             "write_timeout" => write_timeout(value, report),
+            "tls" => self.tls = Tls::read(value, Side::Server, report),
             _ => report.other(Block::LeafNodes, entry),
         }
     }

@@ -13,6 +13,7 @@ pub(crate) mod operator;
 pub(crate) mod permissions;
 pub(crate) mod remote;
 pub(crate) mod server;
+pub(crate) mod tls;
 pub(crate) mod url;
 
 #[cfg(test)]

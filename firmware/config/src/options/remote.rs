@@ -1,6 +1,7 @@
 use crate::nkey;
 use crate::options::leafnodes::refuse_compression;
 use crate::options::permissions;
+use crate::options::tls::{Side, Tls};
 use crate::options::url::{RemoteUrl, UrlError};
 use crate::position::Position;
 use crate::report::{Report, set};
@@ -40,6 +41,8 @@ pub struct Remote {
     pub isolate: bool,
     /// Urls that the hub announces are not tried.
     pub ignore_discovered_servers: bool,
+    /// How it is encrypted; `None`: only if a url or the hub wants it.
+    pub tls: Option<Tls>,
 }
 
 impl Default for Remote {
@@ -59,6 +62,7 @@ impl Default for Remote {
             request_isolation: false,
             isolate: false,
             ignore_discovered_servers: false,
+            tls: None,
         }
     }
 }
@@ -75,6 +79,11 @@ impl Remote {
             name.push_str(", nkey=\"[REDACTED]\"");
         }
         name
+    }
+
+    /// Whether a url of it asks for TLS.
+    pub fn wants_tls(&self) -> bool {
+        self.urls.iter().any(RemoteUrl::wants_tls)
     }
 
     /// Whether `other` is the same remote, whatever its other options: urls, account, credentials.
@@ -138,6 +147,7 @@ fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> 
                 );
             }
             "compression" => refuse_compression(entry, report),
+            "tls" => remote.tls = Tls::read(value, Side::Client, report),
             _ => read_behaviour(&mut remote, entry, report),
         }
     }
@@ -229,7 +239,7 @@ fn read_urls(value: &Value, report: &mut Report) -> Option<Vec<RemoteUrl>> {
 
 fn read_url(text: &str, value: &Value, report: &mut Report) -> Option<RemoteUrl> {
     match RemoteUrl::parse(text) {
-        Ok(url) if matches!(url.scheme.as_str(), "tls" | "ws" | "wss") => {
+        Ok(url) if matches!(url.scheme.as_str(), "ws" | "wss") => {
             report.unsupported_value(value, &format!("{}://", url.scheme));
             None
         }

@@ -4,6 +4,7 @@ use crate::options::accounts;
 use crate::options::auth::{Authorization, Names};
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
+use crate::options::tls::{Side, Tls};
 use crate::report::{Port, Report, set};
 use crate::unsupported::Block;
 use crate::value::{Entry, Kind, Map, Value};
@@ -70,6 +71,8 @@ struct Addresses {
     port: Option<Port>,
     monitor_host: String,
     monitor_port: Option<Port>,
+    secure_host: String,
+    secure_port: Option<Port>,
 }
 
 /// Reads the whole file into `config`.
@@ -96,6 +99,35 @@ pub(crate) fn read(map: &Map, config: &mut Config, report: &mut Report) {
         }
     }
     addresses.apply(config);
+    wait_for_tls(map, config);
+}
+
+/// Who has to shake hands gets a second more to say who it is, when nobody said how long.
+/// spec: nats-server v2.15.1 server/auth.go `getDefaultAuthTimeout`
+fn wait_for_tls(map: &Map, config: &mut Config) {
+    let said = |blocks: &[&str]| {
+        let mut map = Some(map);
+        for name in blocks {
+            let entry = map.and_then(|map| {
+                map.iter()
+                    .find(|entry| name.split('|').any(|n| entry.key.eq_ignore_ascii_case(n)))
+            });
+            map = entry.and_then(|entry| entry.value.as_map());
+        }
+        map.is_some_and(|map| map.iter().any(|e| e.key.eq_ignore_ascii_case("timeout")))
+    };
+    let second = Duration::from_secs(1);
+    if let Some(tls) = config.tls.as_ref().filter(|_| !said(&["authorization"])) {
+        config.authorization.timeout = tls.timeout + second;
+    }
+    let leaf = &mut config.leafnodes;
+    if let Some(tls) = leaf
+        .tls
+        .as_ref()
+        .filter(|_| !said(&["leafnodes|leaf", "authorization"]))
+    {
+        leaf.authorization.timeout = tls.timeout + second;
+    }
 }
 
 /// Options that are taken so that a file of nats-server's starts, and change nothing: they are said.
@@ -126,6 +158,12 @@ impl Addresses {
                     (self.monitor_host, self.monitor_port) = (host, Some(port));
                 }
             }
+            "https" => {
+                if let Some((host, port)) = report.listen(value) {
+                    (self.secure_host, self.secure_port) = (host, Some(port));
+                }
+            }
+            "https_port" => set(&mut self.secure_port, report.port(value).map(Some)),
             "http_port" | "monitor_port" => {
                 set(&mut self.monitor_port, report.port(value).map(Some))
             }
@@ -138,7 +176,14 @@ impl Addresses {
         config.host = Listen::new(&self.host, "0.0.0.0", 0).host;
         set(&mut config.port, self.port.and_then(Port::bind));
         let port = self.monitor_port.and_then(Port::bind);
-        config.monitor = port.map(|port| Listen::new(&self.monitor_host, &config.host, port));
+        let secure = self.secure_port.and_then(Port::bind);
+        config.monitor_both = port.zip(secure);
+        config.monitor_tls = secure.is_some();
+        let (host, port) = match secure {
+            Some(_) => (&self.secure_host, secure),
+            None => (&self.monitor_host, port),
+        };
+        config.monitor = port.map(|port| Listen::new(host, &config.host, port));
     }
 }
 
@@ -359,6 +404,7 @@ fn read_blocks(
             );
         }
         "mappings" | "maps" => set(&mut config.mappings, mappings::read(value, report)),
+        "tls" => config.tls = Tls::read(value, Side::Server, report),
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
         "jetstream" => config.jetstream.read(value, report),
         "store_dir" | "storedir" => config.jetstream.read_store_dir(value, report),

@@ -39,6 +39,11 @@ impl UrlError {
 }
 
 impl RemoteUrl {
+    /// Whether its scheme is one of TLS.
+    pub fn wants_tls(&self) -> bool {
+        matches!(self.scheme.as_str(), "tls" | "wss")
+    }
+
     pub(crate) const DEFAULT_PORT: u16 = 7422;
 
     pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {

@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 20] = [
+const BLOCKS: [Block; 21] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -22,6 +22,7 @@ const BLOCKS: [Block; 20] = [
     Block::LeafUser,
     Block::Remote,
     Block::Compression,
+    Block::Tls,
 ];
 
 /// A file with `item` in `block`.
@@ -47,6 +48,7 @@ fn within(block: Block, item: &str) -> String {
         Block::LeafUser => ("leafnodes { authorization { users: [{", "}] } }"),
         Block::Remote => ("leafnodes { remotes: [{", "}] }"),
         Block::Compression => ("leafnodes { compression {", "} }"),
+        Block::Tls => ("tls {", "}"),
     };
     format!("{before}{item}{after}")
 }

@@ -20,6 +20,15 @@ impl Link for Accept {
         };
     }
 
+    /// The time to say who it is starts here.
+    fn secured(&mut self, now: Now, _up: &mut dyn Upcalls) {
+        let until = now.mono + self.listener.auth_timeout;
+        match &mut self.state {
+            State::AwaitingConnect { until: former, .. } => *former = until,
+            State::New | State::Authenticating { .. } | State::Up(_) | State::Closed => {}
+        }
+    }
+
     fn heard(&mut self, _now: Now) {
         if let State::Up(session) = &mut self.state {
             session.heard();

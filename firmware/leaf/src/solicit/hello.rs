@@ -29,9 +29,6 @@ impl Hello {
         if info.client_id == 0 || info.leafnode_urls.is_empty() || !info.gateway.is_empty() {
             return Err(WRONG_PORT);
         }
-        if info.tls_required {
-            return Err("the hub requires TLS, which this version can't do on leafnodes yet");
-        }
         if info.cluster.contains(' ') {
             return Err(CLUSTER_WITH_SPACES);
         }

@@ -12,6 +12,7 @@ impl Link for Solicit {
             State::Idle
             | State::Dialing { .. }
             | State::AwaitingInfo { .. }
+            | State::Securing { .. }
             | State::AwaitingConnectInfo { .. }
             | State::Up { .. }
             | State::Waiting { .. } => {
@@ -23,6 +24,19 @@ impl Link for Solicit {
         }
     }
 
+    fn secured(&mut self, now: Now, up: &mut dyn Upcalls) {
+        match core::mem::replace(&mut self.state, State::Idle) {
+            State::Securing { info, .. } => self.on_first_info(now, &info, up),
+            state @ (State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::AwaitingConnectInfo { .. }
+            | State::Up { .. }
+            | State::Waiting { .. }
+            | State::Disabled) => self.state = state,
+        }
+    }
+
     fn heard(&mut self, _now: Now) {
         if let State::Up { session, .. } = &mut self.state {
             session.heard();
@@ -31,7 +45,14 @@ impl Link for Solicit {
 
     fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
         match (&self.state, op) {
-            (State::Waiting { .. } | State::Idle | State::Dialing { .. } | State::Disabled, _) => {}
+            (
+                State::Waiting { .. }
+                | State::Idle
+                | State::Dialing { .. }
+                | State::Securing { .. }
+                | State::Disabled,
+                _,
+            ) => {}
             (_, Op::Info(json)) => self.on_info(now, json, up),
             (_, Op::Err(text)) => self.on_err(now, text, up),
             (State::Up { .. }, op) => self.on_session_op(now, op, up),
@@ -76,6 +97,7 @@ impl Link for Solicit {
             State::Idle
             | State::Dialing { .. }
             | State::AwaitingInfo { .. }
+            | State::Securing { .. }
             | State::AwaitingConnectInfo { .. }
             | State::Waiting { .. }
             | State::Disabled => Sent::Withheld,
@@ -87,6 +109,7 @@ impl Link for Solicit {
             State::Waiting { .. } | State::Disabled => return,
             State::Idle | State::Dialing { .. } => cause.to_owned(),
             State::AwaitingInfo { .. } => format!("closed before its greeting: {cause}"),
+            State::Securing { .. } => format!("no TLS: {cause}"),
             State::AwaitingConnectInfo { .. } => format!("closed during the handshake: {cause}"),
             State::Up { .. } => format!("the line broke: {cause}"),
         };
@@ -99,6 +122,7 @@ impl Link for Solicit {
             State::Idle => Some(Instant::START),
             State::Dialing { until }
             | State::AwaitingInfo { until }
+            | State::Securing { until, .. }
             | State::AwaitingConnectInfo { until, .. }
             | State::Waiting { until } => Some(*until),
             State::Up { session, .. } => Some(session.deadline()),
@@ -124,6 +148,10 @@ impl Link for Solicit {
             State::AwaitingInfo { .. } => {
                 let text = "connected, but the hub doesn't greet";
                 self.give_up(now, Trouble::Line, text, STALE, up);
+            }
+            State::Securing { .. } => {
+                let text = "the TLS handshake takes too long";
+                self.give_up(now, Trouble::Line, text, "TLS Handshake Failure", up);
             }
             State::AwaitingConnectInfo { .. } => {
                 encode::err(up.out(), "Stale Leaf Node Connection - Closing");
@@ -162,7 +190,9 @@ impl Link for Solicit {
         };
         status.state = match &self.state {
             State::Idle | State::Dialing { .. } => "dialing",
-            State::AwaitingInfo { .. } | State::AwaitingConnectInfo { .. } => "handshaking",
+            State::AwaitingInfo { .. }
+            | State::Securing { .. }
+            | State::AwaitingConnectInfo { .. } => "handshaking",
             State::Waiting { .. } => "waiting",
             State::Disabled => "disabled",
             State::Up { session, .. } => {

@@ -1,0 +1,275 @@
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use frond_config::{Config, HandshakeFirst, Remote, Tls};
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
+use rustls::server::NoClientAuth;
+use rustls::{ClientConfig, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion, version};
+
+use super::cert::Certificate;
+use super::keys::{self, Pair};
+use super::trust::{ClientTrust, Season, ServerTrust};
+
+/// What a listener needs to accept TLS.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    pub(crate) config: Arc<ServerConfig>,
+    /// As configured.
+    pub(crate) rules: Tls,
+    /// The certificates that are shown.
+    pub(crate) certs: Vec<Certificate>,
+    /// Handshakes begun in this second.
+    begun: Cell<(u64, u64)>,
+}
+
+/// What a remote needs to dial with TLS.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    pub(crate) config: Arc<ClientConfig>,
+    /// As configured; the defaults for a remote without a block.
+    pub(crate) rules: Tls,
+}
+
+/// All TLS of this process as the files were when they were last read.
+///
+/// New handshakes take what is here; sessions keep what they began with.
+#[derive(Debug, Default)]
+pub(crate) struct Contexts {
+    client: RefCell<Option<Rc<Inbound>>>,
+    leaf: RefCell<Option<Rc<Inbound>>>,
+    https: RefCell<Option<Rc<Inbound>>>,
+    remotes: RefCell<Vec<(Remote, Rc<Outbound>)>>,
+    season: Arc<Season>,
+}
+
+/// What [`Contexts::replace`] takes: everything read, or nothing.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    client: Option<Rc<Inbound>>,
+    leaf: Option<Rc<Inbound>>,
+    https: Option<Rc<Inbound>>,
+    remotes: Vec<(Remote, Rc<Outbound>)>,
+}
+
+impl Contexts {
+    /// Reads every file the configuration names.
+    ///
+    /// # Errors
+    /// In nats-server's words, with the place of the block.
+    pub(crate) fn load(&self, config: &Config) -> Result<Loaded, String> {
+        let inbound = |tls: Option<&Tls>| {
+            tls.map(|tls| {
+                self.inbound(tls)
+                    .map(Rc::new)
+                    .map_err(|why| placed(tls, &why))
+            })
+            .transpose()
+        };
+        let wants = |remote: &&Remote| remote.tls.is_some() || remote.wants_tls();
+        let outbound = |remote: &Remote| {
+            let tls = remote.tls.clone().unwrap_or_default();
+            let outbound = self.outbound(&tls).map_err(|why| placed(&tls, &why))?;
+            Ok((remote.clone(), Rc::new(outbound)))
+        };
+        let remotes = config.leafnodes.remotes.iter().filter(wants).map(outbound);
+        let mut https = config.tls.clone().filter(|_| config.monitor_tls);
+        if let Some(tls) = &mut https {
+            tls.verify = false;
+            tls.pinned_certs.clear();
+        }
+        Ok(Loaded {
+            client: inbound(config.tls.as_ref())?,
+            leaf: inbound(config.leafnodes.tls.as_ref())?,
+            https: inbound(https.as_ref())?,
+            remotes: remotes.collect::<Result<_, String>>()?,
+        })
+    }
+
+    /// From here on these.
+    pub(crate) fn replace(&self, loaded: Loaded) {
+        self.client.replace(loaded.client);
+        self.leaf.replace(loaded.leaf);
+        self.https.replace(loaded.https);
+        self.remotes.replace(loaded.remotes);
+    }
+
+    /// For the client port.
+    pub(crate) fn client(&self) -> Option<Rc<Inbound>> {
+        self.client.borrow().clone()
+    }
+
+    /// For the leafnode port.
+    pub(crate) fn leaf(&self) -> Option<Rc<Inbound>> {
+        self.leaf.borrow().clone()
+    }
+
+    /// For monitoring: the client port's certificate, and nobody is asked for one.
+    pub(crate) fn https(&self) -> Option<Rc<Inbound>> {
+        self.https.borrow().clone()
+    }
+
+    /// For a remote; one without a block that meets a hub with TLS trusts whom the system does.
+    ///
+    /// # Errors
+    /// When the system trusts nobody.
+    pub(crate) fn remote(&self, remote: &Remote) -> Result<Rc<Outbound>, String> {
+        let known = self.remotes.borrow();
+        match known.iter().find(|(other, _)| other.is_same(remote)) {
+            Some((_, outbound)) => Ok(Rc::clone(outbound)),
+            None => Ok(Rc::new(self.outbound(&Tls::default())?)),
+        }
+    }
+
+    /// By what time certificates are judged.
+    pub(crate) const fn season(&self) -> &Arc<Season> {
+        &self.season
+    }
+
+    /// One listener's; the WebSocket listener makes its own of its block.
+    ///
+    /// # Errors
+    /// In Go's words, without the place.
+    pub(crate) fn inbound(&self, tls: &Tls) -> Result<Inbound, String> {
+        let provider = Arc::new(provider(tls)?);
+        let pairs = keys::pairs(tls, &provider)?;
+        let certs = pairs.iter().map(|pair: &Pair| pair.leaf.clone()).collect();
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions(tls))
+            .map_err(|error| error.to_string())?;
+        // The roots are read even if nobody is asked for a certificate: a bad file is told.
+        let builder = if tls.verify {
+            let roots = keys::root_certs(tls)?;
+            let season = Arc::clone(&self.season);
+            let trust = ClientTrust::new(roots, keys::roots(tls)?, season, provider)?;
+            builder.with_client_cert_verifier(trust)
+        } else {
+            if tls.ca_file.is_some() {
+                keys::roots(tls)?;
+            }
+            builder.with_client_cert_verifier(Arc::new(NoClientAuth))
+        };
+        let mut config = builder.with_cert_resolver(keys::choice(pairs));
+        config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(Inbound {
+            config: Arc::new(config),
+            rules: tls.clone(),
+            certs,
+            begun: Cell::new((0, 0)),
+        })
+    }
+
+    fn outbound(&self, tls: &Tls) -> Result<Outbound, String> {
+        let provider = Arc::new(provider(tls)?);
+        let pairs = keys::pairs(tls, &provider)?;
+        let season = Arc::clone(&self.season);
+        let trust = if tls.insecure {
+            ServerTrust::nothing(season, Arc::clone(&provider))
+        } else {
+            let (roots, store) = (keys::root_certs(tls)?, keys::roots(tls)?);
+            ServerTrust::new(roots, store, season, Arc::clone(&provider))?
+        };
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions(tls))
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(trust);
+        let mut config = match pairs.into_iter().next() {
+            Some(pair) => {
+                let key = Arc::new(rustls::sign::SingleCertAndKey::from(pair.key));
+                builder.with_client_cert_resolver(key)
+            }
+            None => builder.with_no_client_auth(),
+        };
+        config.resumption = Resumption::disabled();
+        Ok(Outbound {
+            config: Arc::new(config),
+            rules: tls.clone(),
+        })
+    }
+}
+
+impl Inbound {
+    /// When INFO comes.
+    pub(crate) const fn first(&self) -> HandshakeFirst {
+        self.rules.handshake_first
+    }
+
+    /// How long a handshake may take.
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.rules.timeout
+    }
+
+    /// Whether one more handshake may begin in this second of the monotonic clock.
+    pub(crate) fn may_begin(&self, second: u64) -> bool {
+        let Some(max) = self.rules.connection_rate_limit else {
+            return true;
+        };
+        let (of, count) = self.begun.get();
+        let count = if of == second { count } else { 0 };
+        self.begun.set((second, count + 1));
+        count < max
+    }
+
+    /// When the first of its certificates ends, nanoseconds since 1970.
+    pub(crate) fn not_after_ns(&self) -> Option<i64> {
+        self.certs.iter().map(|cert| cert.not_after_ns).min()
+    }
+}
+
+fn placed(tls: &Tls, why: &str) -> String {
+    match tls.position() {
+        Some(at) => format!("{at}: {why}"),
+        None => why.to_owned(),
+    }
+}
+
+fn versions(tls: &Tls) -> &'static [&'static SupportedProtocolVersion] {
+    if tls.only_tls13 { ONLY_13 } else { BOTH }
+}
+
+static ONLY_13: &[&SupportedProtocolVersion] = &[&version::TLS13];
+static BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+
+/// The cipher suites and curves of a block, in its order. As in Go the suites of TLS 1.3 are
+/// always there; what rustls leaves out (CBC, P-521) is left out.
+fn provider(tls: &Tls) -> Result<CryptoProvider, String> {
+    let mut provider = ring::default_provider();
+    if !tls.cipher_suites.is_empty() {
+        let all = std::mem::take(&mut provider.cipher_suites);
+        let is_13 = |suite: &SupportedCipherSuite| matches!(suite, SupportedCipherSuite::Tls13(_));
+        let (always, by_name): (Vec<_>, Vec<_>) = all.into_iter().partition(is_13);
+        let wanted = tls
+            .cipher_suites
+            .iter()
+            .filter_map(|name| by_name.iter().find(|suite| is_called(suite, name)).copied());
+        provider.cipher_suites = always.into_iter().chain(wanted).collect();
+    }
+    if !tls.curve_preferences.is_empty() {
+        let all = std::mem::take(&mut provider.kx_groups);
+        let find = |name: &String| all.iter().find(|group| curve(**group) == name).copied();
+        provider.kx_groups = tls.curve_preferences.iter().filter_map(find).collect();
+        if provider.kx_groups.is_empty() {
+            let names = tls.curve_preferences.join(", ");
+            return Err(format!("none of these curves is supported: {names}"));
+        }
+    }
+    Ok(provider)
+}
+
+fn is_called(suite: &SupportedCipherSuite, name: &str) -> bool {
+    let own = format!("{:?}", suite.suite());
+    own == name || own.strip_suffix("_SHA256") == Some(name)
+}
+
+fn curve(group: &dyn SupportedKxGroup) -> &'static str {
+    match group.name() {
+        rustls::NamedGroup::X25519 => "X25519",
+        rustls::NamedGroup::secp256r1 => "CurveP256",
+        rustls::NamedGroup::secp384r1 => "CurveP384",
+        _ => "",
+    }
+}
