@@ -1,7 +1,6 @@
 //! Publishes as client libraries write them, found without the detours that odd ones need.
 
 use crate::Message;
-use crate::fields::is_blank;
 use crate::limits::SIZE_DIGITS_MAX;
 
 /// A whole `PUB` or `HPUB` at the start of `buf` in its plain form, and the bytes it takes: capital
@@ -62,14 +61,16 @@ fn number_at_end(line: &[u8]) -> Option<(&[u8], usize)> {
     None
 }
 
-/// One word, or two with a single blank between them.
+/// One word, or two with a single blank between them. What else may part words, and every control
+/// character with it, is left to the parser: one comparison is enough for each byte.
 fn words_of(text: &str) -> Option<(&str, Option<&str>)> {
-    let Some(blank) = text.bytes().position(is_blank) else {
+    let is_odd = |byte: &u8| *byte <= b' ';
+    let Some(blank) = text.as_bytes().iter().position(is_odd) else {
         return (!text.is_empty()).then_some((text, None));
     };
     let (first, rest) = text.split_at_checked(blank)?;
     let second = rest.strip_prefix(' ')?;
-    let plain = !(first.is_empty() || second.is_empty() || second.bytes().any(is_blank));
+    let plain = !(first.is_empty() || second.is_empty() || second.as_bytes().iter().any(is_odd));
     plain.then_some((first, Some(second)))
 }
 
