@@ -12,7 +12,7 @@ use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
 use crate::account_limits::TOO_MANY_CONNECTIONS;
 use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
 use crate::connection::{Hello, Kind, State};
-use crate::limits::CLIENT_WORD_BYTES_MAX;
+use crate::options::Options;
 use crate::{Broker, Conn, Level, Output};
 
 impl Broker {
@@ -242,7 +242,7 @@ impl Broker {
         }
         let verbose = connect.verbose;
         if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
-            session.options = without_secrets(*connect);
+            session.options = Options::of(*connect);
         }
         if self.bind_client(slot, identity, Hello::Connected) && verbose {
             self.write(slot, encode::ok);
@@ -324,29 +324,5 @@ fn credentials(connect: &ConnectInfo) -> Credentials {
         nkey: some(&connect.nkey),
         jwt: some(&connect.jwt),
         sig: some(&connect.sig),
-    }
-}
-
-/// What is kept of a `CONNECT`, no secrets and no endless names.
-fn without_secrets(connect: ConnectInfo) -> ConnectInfo {
-    let short = |mut text: String| {
-        if text.len() > CLIENT_WORD_BYTES_MAX {
-            let end = (0..=CLIENT_WORD_BYTES_MAX).rfind(|end| text.is_char_boundary(*end));
-            text.truncate(end.unwrap_or(0));
-        }
-        text
-    };
-    ConnectInfo {
-        name: short(connect.name),
-        lang: short(connect.lang),
-        version: short(connect.version),
-        echo: connect.echo,
-        verbose: connect.verbose,
-        pedantic: connect.pedantic,
-        tls_required: connect.tls_required,
-        protocol: connect.protocol,
-        headers: connect.headers,
-        no_responders: connect.no_responders,
-        ..ConnectInfo::default()
     }
 }

@@ -8,6 +8,7 @@ use frond_wire::{ConnectInfo, Dialect, Parser};
 
 use crate::interest::SubId;
 use crate::limits::TRACKED_REPLIES_MAX;
+use crate::options::Options;
 use crate::{Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security};
 
 /// One transport and what is known of its other end.
@@ -57,7 +58,7 @@ pub struct Traffic {
 pub(crate) struct Session {
     pub(crate) state: State,
     /// Its `CONNECT` without secrets, or the defaults.
-    pub(crate) options: ConnectInfo,
+    pub(crate) options: Options,
     pub(crate) account: AccountId,
     pub(crate) identity: Option<Identity>,
     pub(crate) access: Option<Access>,
@@ -178,7 +179,7 @@ impl Session {
     pub(crate) fn new(account: AccountId, nonce: String, now: Instant) -> Self {
         Self {
             state: State::Greeted,
-            options: ConnectInfo::default(),
+            options: Options::default(),
             account,
             identity: None,
             access: None,

@@ -20,6 +20,7 @@ mod latency;
 mod limits;
 mod link;
 mod links;
+mod options;
 mod outbox;
 mod output;
 mod publish;
