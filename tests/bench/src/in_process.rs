@@ -18,6 +18,8 @@ pub struct InProcess {
     next_conn: u64,
     /// Bytes written to all clients.
     written: u64,
+    /// Writes to sockets that took.
+    writes: u64,
 }
 
 impl Default for InProcess {
@@ -55,6 +57,7 @@ impl InProcess {
             now,
             next_conn: 0,
             written: 0,
+            writes: 0,
         };
         this.drain();
         this
@@ -98,6 +101,12 @@ impl InProcess {
         self.written - before
     }
 
+    /// Writes to sockets so far: each is a system call.
+    #[must_use]
+    pub const fn writes(&self) -> u64 {
+        self.writes
+    }
+
     fn drain(&mut self) {
         while let Some(output) = self.node.poll() {
             if let Output::Flush(conn) = output
@@ -105,6 +114,7 @@ impl InProcess {
             {
                 let bytes = outbox.len();
                 outbox.advance(bytes);
+                self.writes += 1;
                 self.written += u64::try_from(bytes).unwrap_or(0);
             }
         }

@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 1000;
 /// Subjects of a publisher that has several.
 const SUBJECTS: usize = 50;
 /// What one idle client may hold in the core: its session, its place in the tables, its timers.
-const CONNECTION_BYTES_MAX: usize = 1200;
+const CONNECTION_BYTES_MAX: usize = 800;
 
 fn counted(run: impl FnOnce()) -> Stats {
     let region = Region::new(COUNTED);
@@ -49,11 +49,18 @@ fn allocations(subscriptions: &[&str], frame: impl Fn(usize) -> String) -> usize
     for batch in first {
         publish(&mut node, publisher, batch);
     }
+    let writes = node.writes();
     let stats = counted(|| {
         for batch in others {
             publish(&mut node, publisher, batch);
         }
     });
+    let writes = node.writes() - writes;
+    let most = (others.len() * subscriptions.len()) as u64;
+    assert!(
+        writes <= most,
+        "one write for each receiver of a read: {writes}, {most} are the most"
+    );
     stats.allocations + stats.reallocations
 }
 
