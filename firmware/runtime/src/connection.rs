@@ -443,3 +443,21 @@ async fn until(at: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What one idle connection costs here, besides what tokio keeps of its socket.
+    const TASK_BYTES_MAX: usize = 1024;
+
+    fn size<F: Future>(_: fn(Connection) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_task_is_small() {
+        let task = size(Connection::run);
+        assert!(task <= TASK_BYTES_MAX, "{task} bytes");
+    }
+}
