@@ -9,6 +9,7 @@ use crate::position::Position;
 use crate::secret::Secret;
 
 mod operator;
+mod websocket;
 
 const SYSTEM_ACCOUNT: &str = "$SYS";
 const GLOBAL_ACCOUNT: &str = "$G";
@@ -30,6 +31,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.users();
     checker.leafnodes();
     checker.jetstream();
+    checker.websocket();
     checker.errors
 }
 
@@ -129,13 +131,16 @@ impl Checker<'_> {
     }
 
     fn no_auth_user(&mut self) {
+        if let Some(name) = &self.config.no_auth_user {
+            self.no_auth_user_is_known(&["no_auth_user"], name);
+        }
+    }
+
+    fn no_auth_user_is_known(&mut self, keys: &[&str], name: &str) {
         let config = self.config;
-        let Some(name) = &config.no_auth_user else {
-            return;
-        };
         if !config.operator_mode.operators.is_empty() {
             let text = "no_auth_user not compatible with Trusted Operator";
-            return self.error(&["no_auth_user"], text, "remove it");
+            return self.error(keys, text, "remove it");
         }
         let account_users = config.accounts.iter().flat_map(|account| &account.users);
         let mut users = config
@@ -154,7 +159,7 @@ impl Checker<'_> {
                  account configuration"
             )
         };
-        self.error(&["no_auth_user"], text, "");
+        self.error(keys, text, "");
     }
 
     /// Whether the configuration names it; with an operator it may come from anywhere.

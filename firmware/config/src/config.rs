@@ -9,6 +9,7 @@ use crate::options::mappings::Mapping;
 use crate::options::operator::OperatorMode;
 use crate::options::server::{self, Limits, Listen};
 use crate::options::tls::Tls;
+use crate::options::websocket::WebSocket;
 use crate::parser;
 use crate::places::Places;
 use crate::position::Position;
@@ -91,6 +92,8 @@ pub struct Config {
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
     pub leafnodes: LeafNodes,
+    /// WebSocket clients.
+    pub websocket: WebSocket,
     /// Account to the domain its JetStream requests go to.
     pub default_js_domain: BTreeMap<String, String>,
     /// HTTP and HTTPS ports, when both were asked for: refused.
@@ -135,6 +138,7 @@ impl Default for Config {
             operator_mode: OperatorMode::default(),
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
+            websocket: WebSocket::default(),
             default_js_domain: BTreeMap::new(),
             monitor_both: None,
             places: Places::default(),

@@ -44,6 +44,7 @@ pub use options::remote::Remote;
 pub use options::server::{Limits, Listen};
 pub use options::tls::{CertFiles, HandshakeFirst, Tls};
 pub use options::url::RemoteUrl;
+pub use options::websocket::{WebSocket, WebSocketAuthorization, WebSocketCookies};
 pub use parser::{parse, parse_file};
 pub use position::Position;
 pub use secret::Secret;

@@ -24,6 +24,8 @@ pub(crate) enum Block {
     Remote,
     Compression,
     Tls,
+    WebSocket,
+    WebSocketAuthorization,
 }
 
 impl Block {
@@ -54,7 +56,9 @@ impl Block {
             | Self::LeafAuthorization
             | Self::LeafUser
             | Self::Remote
-            | Self::Compression => format!("unknown field {key}"),
+            | Self::Compression
+            | Self::WebSocket
+            | Self::WebSocketAuthorization => format!("unknown field {key}"),
         }
     }
 }
@@ -90,6 +94,8 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Remote => REMOTE,
         Block::Compression => COMPRESSION,
         Block::Tls => TLS,
+        Block::WebSocket => WEBSOCKET,
+        Block::WebSocketAuthorization => WEBSOCKET_AUTHORIZATION,
     };
     keys.split_ascii_whitespace()
 }
@@ -115,7 +121,9 @@ fn unsupported(block: Block) -> &'static str {
         | Block::JetStreamBatch
         | Block::LeafAuthorization
         | Block::LeafUser
-        | Block::Compression => "",
+        | Block::Compression
+        | Block::WebSocket
+        | Block::WebSocketAuthorization => "",
         Block::Tls => TLS_UNSUPPORTED,
     }
 }
@@ -134,10 +142,10 @@ const TOP: &str = "\
     authorization \
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
-    resolver_preload resolver_pinned_accounts";
+    resolver_preload resolver_pinned_accounts websocket ws";
 const TOP_UNSUPPORTED: &str = "\
     prof_port prof_block_rate proxy_protocol \
-    feature_flags resolver_tls ocsp ocsp_cache cluster gateway websocket ws \
+    feature_flags resolver_tls ocsp ocsp_cache cluster gateway \
     mqtt proxies";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
@@ -202,6 +210,12 @@ const TLS: &str = "\
     min_version minimum_version cert_store cert_match_by cert_match ca_certs_match \
     cert_match_skip_invalid";
 const TLS_UNSUPPORTED: &str = "ocsp_peer";
+const WEBSOCKET: &str = "\
+    listen port host net advertise no_tls tls same_origin allowed_origins allowed_origin \
+    allow_origins allow_origin origins origin handshake_timeout compress compression \
+    authorization authentication jwt_cookie user_cookie pass_cookie token_cookie no_auth_user \
+    headers ping_interval";
+const WEBSOCKET_AUTHORIZATION: &str = "user username pass password token timeout";
 const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/websocket", &[]),
     ("board-support/board", &[]),
     ("firmware/account", &["firmware/subject"]),
-    ("firmware/config", &["firmware/subject"]),
+    ("firmware/config", &["firmware/subject", "firmware/websocket"]),
     ("firmware/ledger", &["firmware/clock"]),
     ("board-support/linux", &["board-support/board"]),
     (

@@ -7,6 +7,7 @@ use crate::options::jetstream::{JetStream, Sync};
 use crate::options::leafnodes::LeafNodes;
 use crate::options::operator::OperatorMode;
 use crate::options::server::Listen;
+use crate::options::websocket::WebSocket;
 use std::collections::BTreeMap;
 
 /// Refuses a change of any of them.
@@ -15,7 +16,8 @@ pub(super) fn check(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     accounts_are_kept(old, new)?;
     operators_are_kept(&old.operator_mode, &new.operator_mode)?;
     jetstream_is_kept(&old.jetstream, &new.jetstream)?;
-    leafnodes_are_kept(&old.leafnodes, &new.leafnodes)
+    leafnodes_are_kept(&old.leafnodes, &new.leafnodes)?;
+    websocket_is_kept(&old.websocket, &new.websocket)
 }
 
 /// Refuses a change of an option, showing it as nats-server does.
@@ -215,6 +217,23 @@ fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefus
         &new.info_queue_limit,
         plain,
     )
+}
+
+/// Only its TLS may change; the values may hold secrets and are not shown.
+fn websocket_is_kept(old: &WebSocket, new: &WebSocket) -> Result<(), ReloadRefused> {
+    let mut new = new.clone();
+    new.tls.clone_from(&old.tls);
+    // Any free port keeps the one that is bound.
+    if let (Some(old), Some(new)) = (&old.listen, &mut new.listen)
+        && new.port == 0
+    {
+        new.port = old.port;
+    }
+    if *old == new {
+        Ok(())
+    } else {
+        Err(ReloadRefused::because("Websocket"))
+    }
 }
 
 fn leafnodes_are_kept(old: &LeafNodes, new: &LeafNodes) -> Result<(), ReloadRefused> {

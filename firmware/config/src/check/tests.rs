@@ -51,6 +51,42 @@ fn options_that_do_not_fit_are_refused_where_they_stand() {
             "x.conf:1:1: cannot find local account \"Z\" specified in leafnode authorization (add it to accounts)",
         ),
         (
+            "websocket { port: -1 }\n",
+            "x.conf:1:1: websocket requires TLS configuration (add tls { ... }, or no_tls: true)",
+        ),
+        (
+            "ws { port: -1, no_tls: true, origin: \"ftp://a\" }\n",
+            "x.conf:1:1: unable to parse allowed origin \"ftp://a\": allowed origins must be absolute URLs with http or https scheme (write https://host or https://host:port)",
+        ),
+        (
+            "ws { port: -1, no_tls: true, origin: \"a\" }\n",
+            "x.conf:1:1: unable to parse allowed origin: parse \"a\": invalid URI for request (write https://host or https://host:port)",
+        ),
+        (
+            "ws { port: -1, no_tls: true, no_auth_user: a }\n",
+            "x.conf:1:1: no_auth_user: \"a\" present, but users/nkeys are not defined",
+        ),
+        (
+            "authorization { users: [{user: b}] }\nws { port: -1, no_tls: true, authorization { user: a } }\n",
+            "x.conf:2:1: websocket authentication username not compatible with presence of users/nkeys",
+        ),
+        (
+            "accounts { A { users: [{user: b}] } }\nws { port: -1, no_tls: true, authorization { token: a } }\n",
+            "x.conf:2:1: websocket authentication token not compatible with presence of users/nkeys",
+        ),
+        (
+            "ws { port: -1, no_tls: true, jwt_cookie: x }\n",
+            "x.conf:1:1: trusted operators or trusted keys configuration is required for JWT authentication via cookie \"x\"",
+        ),
+        (
+            "ws { port: -1, no_tls: true, headers { Upgrade: x } }\n",
+            "x.conf:1:1: websocket: invalid header \"Upgrade\" not allowed (remove it)",
+        ),
+        (
+            "ws { port: -1, no_tls: true, headers { Sec-WebSocket-Key: x } }\n",
+            "x.conf:1:1: websocket: invalid header \"Sec-WebSocket-Key\", \"Sec-WebSocket-\" prefix not allowed (remove it)",
+        ),
+        (
             "jetstream { domain: \"a.b\" }\n",
             "x.conf:1:1: invalid domain name: may not contain ., * or >",
         ),

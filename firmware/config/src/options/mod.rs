@@ -15,6 +15,7 @@ pub(crate) mod remote;
 pub(crate) mod server;
 pub(crate) mod tls;
 pub(crate) mod url;
+pub(crate) mod websocket;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use crate::options::auth::{Authorization, Names};
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
 use crate::options::tls::{Side, Tls};
+use crate::options::websocket::WebSocket;
 use crate::report::{Port, Report, set};
 use crate::unsupported::Block;
 use crate::value::{Entry, Kind, Map, Value};
@@ -414,6 +415,7 @@ fn read_blocks(
                 config.places.note_remotes(places);
             }
         }
+        "websocket" | "ws" => set(&mut config.websocket, WebSocket::read(value, report)),
         _ => return false,
     }
     true

@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 21] = [
+const BLOCKS: [Block; 23] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -23,6 +23,8 @@ const BLOCKS: [Block; 21] = [
     Block::Remote,
     Block::Compression,
     Block::Tls,
+    Block::WebSocket,
+    Block::WebSocketAuthorization,
 ];
 
 /// A file with `item` in `block`.
@@ -49,6 +51,8 @@ fn within(block: Block, item: &str) -> String {
         Block::Remote => ("leafnodes { remotes: [{", "}] }"),
         Block::Compression => ("leafnodes { compression {", "} }"),
         Block::Tls => ("tls {", "}"),
+        Block::WebSocket => ("websocket {", "}"),
+        Block::WebSocketAuthorization => ("ws { authorization {", "} }"),
     };
     format!("{before}{item}{after}")
 }

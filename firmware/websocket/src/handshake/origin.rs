@@ -2,6 +2,7 @@
 //! spec: nats-server v2.15.1 server/websocket.go `checkOrigin`, `wsGetHostAndPort`.
 
 use core::fmt;
+use std::borrow::Cow;
 
 /// Where a page came from: scheme, host in lower case, port (the scheme's own when none is named).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum OriginError {
         /// What was given.
         url: String,
         /// In the words of Go's `net/url`.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// Not a page's scheme.
     #[error("{0:?}: allowed origins must be absolute URLs with http or https scheme")]
@@ -106,9 +107,9 @@ const MISSING_PORT: &str = "missing port in address";
 
 /// Scheme in lower case, and the authority without user information.
 fn split(url: &str) -> Result<(String, &str), OriginError> {
-    let wrong = |why| OriginError::Parse {
+    let wrong = |why: &'static str| OriginError::Parse {
         url: url.to_owned(),
-        why,
+        why: why.into(),
     };
     if url.is_empty() {
         return Err(wrong("empty url"));
@@ -131,11 +132,15 @@ fn split(url: &str) -> Result<(String, &str), OriginError> {
     if !letters.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')) {
         return Err(wrong("invalid URI for request"));
     }
-    let Some(path) = rest.strip_prefix('/') else {
-        return Err(wrong("invalid URI for request"));
-    };
-    let authority = path.strip_prefix('/').map_or("", authority);
-    Ok((scheme.to_lowercase(), authority))
+    // Without a slash it is opaque: a scheme and no host.
+    let authority = rest.strip_prefix("//").map_or("", authority);
+    match wrong_host(authority) {
+        None => Ok((scheme.to_lowercase(), authority)),
+        Some(why) => Err(OriginError::Parse {
+            url: url.to_owned(),
+            why,
+        }),
+    }
 }
 
 fn authority(rest: &str) -> &str {
@@ -144,6 +149,30 @@ fn authority(rest: &str) -> &str {
     authority
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host)
+}
+
+/// What is wrong with a host and its port. spec: Go net/url `parseHost`.
+fn wrong_host(authority: &str) -> Option<Cow<'static, str>> {
+    let (host, port) = if let Some(inner) = authority.strip_prefix('[') {
+        let Some((host, port)) = inner.split_once(']') else {
+            return Some("missing ']' in host".into());
+        };
+        (host, port)
+    } else {
+        authority.split_at(authority.find(':').unwrap_or(authority.len()))
+    };
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if !port.is_empty() && !port.strip_prefix(':').is_some_and(digits) {
+        return Some(format!("invalid port {port:?} after host").into());
+    }
+    let strange = |c: &char| {
+        matches!(
+            c,
+            ' ' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}'
+        )
+    };
+    let strange = host.chars().find(strange)?;
+    Some(format!("invalid character \"{strange}\" in host name").into())
 }
 
 /// As Go's `net.SplitHostPort`.
@@ -202,7 +231,24 @@ mod tests {
                 "\"ftp://x\": allowed origins must be absolute URLs with http or https scheme",
             ),
             ("http:///x", "\"http:///x\": host is required"),
-            ("http://a:b:c", "address a:b:c: too many colons in address"),
+            (
+                "http://a:b:c",
+                "parse \"http://a:b:c\": invalid port \":b:c\" after host",
+            ),
+            (
+                "http://a:x",
+                "parse \"http://a:x\": invalid port \":x\" after host",
+            ),
+            ("http://[::1", "parse \"http://[::1\": missing ']' in host"),
+            (
+                "http://a b",
+                "parse \"http://a b\": invalid character \" \" in host name",
+            ),
+            ("http:a", "\"http:a\": host is required"),
+            (
+                "/a",
+                "\"/a\": allowed origins must be absolute URLs with http or https scheme",
+            ),
         ] {
             assert_eq!(Origin::allowed(url).unwrap_err().to_string(), text, "{url}");
         }
