@@ -68,14 +68,14 @@ impl Directory {
     }
 
     fn judge(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
-        let logins = self.logins_of(caller.kind);
+        let logins = self.logins_for(caller);
         if logins.is_empty() {
             return Verdict::Accept(Identity::nobody(match caller.kind {
                 PeerKind::Client => self.default_account(),
                 PeerKind::Leafnode => self.leaf_default,
             }));
         }
-        if let Some(user) = self.no_auth_user.as_ref().filter(|_| says_nothing(given)) {
+        if let Some(user) = self.nobody_for(caller).filter(|_| says_nothing(given)) {
             return Verdict::Accept(Identity::of(user));
         }
         if let Some(key) = non_empty(&given.nkey) {
@@ -98,10 +98,10 @@ impl Directory {
     /// Whom a peer becomes that says something else than `CONNECT` first.
     #[must_use]
     pub fn without_connect(&self, caller: &Caller<'_>) -> Option<Identity> {
-        if !self.auth_required() {
+        if !self.auth_required_over(caller.transport) {
             return Some(Identity::nobody(self.default_account()));
         }
-        let nobody = self.no_auth_user.as_ref().map(Identity::of)?;
+        let nobody = self.nobody_for(caller).map(Identity::of)?;
         nobody.may_come(caller).then_some(nobody)
     }
 }

@@ -10,6 +10,7 @@ use crate::{
 };
 
 mod cycles;
+mod door;
 mod share;
 
 /// All accounts and users of this server.
@@ -24,6 +25,8 @@ pub struct Directory {
     pub(crate) leaf_default: AccountId,
     /// Whom a client without credentials becomes.
     pub(crate) no_auth_user: Option<Arc<User>>,
+    /// Other rules for those who come by WebSocket.
+    websockets: Option<Arc<door::Door>>,
 }
 
 /// One account.
@@ -143,6 +146,9 @@ impl Directory {
                     .ok_or_else(|| DirectoryError::NoAuthUser(name.clone()))?,
             ),
         };
+        if let Some(door) = &plan.websockets {
+            directory.open_door(door)?;
+        }
         Ok(directory)
     }
 
@@ -227,11 +233,11 @@ impl Directory {
     /// What became of a user that logged in under a former directory.
     #[must_use]
     pub fn standing(&self, former: &User, kind: PeerKind) -> Standing {
-        let logins = self.logins_of(kind);
-        let user = match &former.login {
-            Login::Password { user, .. } => logins.names.get(user.as_str()),
-            Login::Nkey(key) => logins.nkeys.get(key.as_str()),
-            Login::Token(_) => logins.tokens.first(),
+        let usual = self.logins_of(kind).same(former);
+        let by_door = || self.websockets.as_ref()?.logins.same(former);
+        let user = match usual {
+            Some(user) if user.login == former.login => usual,
+            Some(_) | None => by_door().or(usual),
         };
         match user {
             Some(user) if user.account != former.account => Standing::Gone,
@@ -257,6 +263,7 @@ impl Directory {
             leafs: Logins::default(),
             leaf_default: AccountId(0),
             no_auth_user: None,
+            websockets: None,
         }
     }
 
@@ -335,6 +342,15 @@ impl Directory {
 impl Logins {
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty() && self.nkeys.is_empty() && self.tokens.is_empty()
+    }
+
+    /// The user who is asked for the same as this one.
+    fn same(&self, former: &User) -> Option<&Arc<User>> {
+        match &former.login {
+            Login::Password { user, .. } => self.names.get(user.as_str()),
+            Login::Nkey(key) => self.nkeys.get(key.as_str()),
+            Login::Token(_) => self.tokens.first(),
+        }
     }
 
     fn named(&self, name: &str) -> Option<Arc<User>> {

@@ -31,7 +31,7 @@ pub use directory::{
 };
 pub use mappings::{Mapped, Mappings};
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
-pub use plan::{AccountLimits, AccountPlan, Login, Plan, UserPlan};
+pub use plan::{AccountLimits, AccountPlan, DoorPlan, Login, Plan, UserPlan};
 pub use question::{Answer, Question};
 pub use secret::Secret;
 pub use shared::{Rename, Service, ServiceImport, Sharing, StreamImport};

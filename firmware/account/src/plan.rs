@@ -15,6 +15,17 @@ pub struct Plan {
     pub leaf_users: Vec<UserPlan>,
     /// The account of leafnodes when nobody needs credentials; `None` is `$G`.
     pub leaf_account: Option<String>,
+    /// Who may connect by WebSocket; `None`: the same as otherwise.
+    pub websockets: Option<DoorPlan>,
+}
+
+/// Who may come in by one way, instead of those who may otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct DoorPlan {
+    /// Who may connect.
+    pub users: Vec<UserPlan>,
+    /// The user, one of those, of those who give no credentials.
+    pub no_auth_user: Option<String>,
 }
 
 /// One account.

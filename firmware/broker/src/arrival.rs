@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use frond_account::{TlsSession, Transport};
+use frond_account::{Credentials, TlsSession, Transport};
 
 /// Where a peer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,17 @@ pub struct Arrival {
     pub transport: Transport,
     /// Whether, and when, it is encrypted.
     pub security: Security,
+    /// What an upgrade to WebSocket brought along.
+    pub upgrade: Option<Box<Upgrade>>,
+}
+
+/// What a request for a WebSocket said beside its protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Upgrade {
+    /// For whom a proxy asks; only shown.
+    pub forwarded_for: Option<IpAddr>,
+    /// From its cookies; what `CONNECT` says itself counts more.
+    pub credentials: Credentials,
 }
 
 /// Whether, and when, a connection is encrypted.
@@ -44,6 +55,7 @@ impl Arrival {
             peer,
             transport: Transport::Tcp,
             security: Security::Plain,
+            upgrade: None,
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::{
-    Arrival, Conn, Level, Limits, LinkId, Next, Outbox, Output, ServerFacts, Setup, Taken, Totals,
-    Traffic,
+    Arrival, Conn, Front, Level, Limits, LinkId, Next, Outbox, Output, ServerFacts, Setup, Taken,
+    Totals, Traffic,
 };
 
 /// All connections, subscriptions and links of this server, and the one path of messages.
@@ -60,6 +60,8 @@ pub struct Broker {
     pub(crate) closed: ClosedRing,
     /// Whether what peers say is logged.
     pub(crate) traces: bool,
+    /// The WebSocket listener, when there is one.
+    pub(crate) websockets: Option<Box<Front>>,
     /// Whether clients are asked to go elsewhere.
     pub(crate) lame_duck: bool,
 }
@@ -119,6 +121,7 @@ impl Broker {
             totals: Totals::default(),
             closed,
             traces: false,
+            websockets: None,
             lame_duck: false,
         };
         broker.grow_accounts();
@@ -170,8 +173,9 @@ impl Broker {
 
     /// From here on a client is expected to say who it is, or to be alive.
     fn await_connect(&mut self, conn: Conn) {
-        if self.directory.auth_announced() {
-            let at = self.now.mono + self.limits.auth_time_max;
+        let transport = self.transport_of(conn);
+        if self.directory.auth_announced_over(transport) {
+            let at = self.now.mono + self.auth_time_over(transport);
             self.timers.set(Alarm::Auth(conn), at);
         } else {
             self.plan_first_ping(conn);
@@ -399,7 +403,7 @@ impl Broker {
         let Some(connection) = self.conns.get(slot) else {
             return;
         };
-        let (peer, cid) = (connection.peer, connection.conn.0);
+        let mark = connection.mark();
         let who = match connection
             .session()
             .and_then(|session| session.identity.as_ref())
@@ -411,11 +415,7 @@ impl Broker {
             }
             Some(_) | None => String::new(),
         };
-        let kind = match connection.kind {
-            Kind::Link(_) => "lid",
-            Kind::Client(_) | Kind::Closing => "cid",
-        };
-        let text = format!("{}:{} - {kind}:{cid}{who} - {text}", peer.ip, peer.port);
+        let text = format!("{mark}{who} - {text}");
         self.outputs.push_back(Output::Log { level, text });
     }
 

@@ -123,13 +123,16 @@ impl Broker {
         let Some(session) = connection.session() else {
             return;
         };
+        let transport = connection.transport;
         let mut info = ServerInfo {
             client_id: connection.conn.0,
             client_ip: connection.peer.ip.to_string(),
             nonce: session.nonce.to_string(),
             auth_required: match moment {
-                InfoMoment::Greeting => self.directory.auth_announced(),
-                InfoMoment::Connected | InfoMoment::Changed => self.directory.auth_required(),
+                InfoMoment::Greeting => self.directory.auth_announced_over(transport),
+                InfoMoment::Connected | InfoMoment::Changed => {
+                    self.directory.auth_required_over(transport)
+                }
             },
             max_payload: self.payload_max_of(session.account),
             ldm: self.lame_duck,
@@ -137,6 +140,7 @@ impl Broker {
             tls_available: connection.security.is_optional(),
             ..self.info.clone()
         };
+        self.dress(&mut info, transport);
         if moment == InfoMoment::Connected {
             info.connect_info = true;
             info.remote_account = self.name_of(session.account);
@@ -174,7 +178,9 @@ impl Broker {
         let Some(session) = connection.session() else {
             return;
         };
-        let given = credentials(&connect);
+        let brought = connection.upgrade.as_ref();
+        let brought = brought.map(|upgrade| &upgrade.credentials);
+        let given = credentials(&connect, brought);
         let caller = connection.caller(PeerKind::Client, self.now.wall);
         match self.directory.authenticate(&given, &session.nonce, &caller) {
             Verdict::Refuse => self.violation(slot, Some(&connect)),
@@ -315,14 +321,24 @@ impl Broker {
     }
 }
 
-fn credentials(connect: &ConnectInfo) -> Credentials {
+fn credentials(connect: &ConnectInfo, brought: Option<&Credentials>) -> Credentials {
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    Credentials {
+    let said = Credentials {
         user: some(&connect.user),
         pass: some(&connect.pass),
         auth_token: some(&connect.auth_token),
         nkey: some(&connect.nkey),
         jwt: some(&connect.jwt),
         sig: some(&connect.sig),
+    };
+    let Some(brought) = brought.cloned() else {
+        return said;
+    };
+    Credentials {
+        user: said.user.or(brought.user),
+        pass: said.pass.or(brought.pass),
+        auth_token: said.auth_token.or(brought.auth_token),
+        jwt: said.jwt.or(brought.jwt),
+        ..said
     }
 }

@@ -9,7 +9,7 @@ use frond_wire::{ConnectInfo, Dialect, Parser};
 use crate::interest::SubId;
 use crate::limits::TRACKED_REPLIES_MAX;
 use crate::options::Options;
-use crate::{Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security};
+use crate::{Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security, Upgrade};
 
 /// One transport and what is known of its other end.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub(crate) security: Security,
     /// What its TLS handshake showed, once it is done.
     pub(crate) tls: Option<Arc<TlsSession>>,
+    /// What its upgrade to WebSocket brought along.
+    pub(crate) upgrade: Option<Box<Upgrade>>,
     pub(crate) parser: Parser,
     pub(crate) outbox: Outbox,
     /// Whether a flush is already wished for.
@@ -134,6 +136,7 @@ impl Connection {
             transport: arrival.transport,
             security: arrival.security,
             tls,
+            upgrade: arrival.upgrade,
             parser: Parser::new(dialect, limits.wire()),
             outbox,
             dirty: false,

@@ -41,7 +41,8 @@ impl Broker {
 
     /// Soon after the start, and not for everybody at the same moment.
     pub(crate) fn plan_first_ping(&mut self, conn: Conn) {
-        let after = self.limits.ping_interval.min(FIRST_PING_AFTER);
+        let after = self.ping_interval_over(self.transport_of(conn));
+        let after = after.min(FIRST_PING_AFTER);
         let extra = self.rng.below(to_nanos(after) / 5 + 1);
         let at = self.now.mono + after + Duration::from_nanos(extra);
         self.timers.set(Alarm::Ping(conn), at);
@@ -51,13 +52,14 @@ impl Broker {
         let Some(slot) = self.by_conn.get(&conn).copied() else {
             return;
         };
+        let interval = self.ping_interval_over(self.transport_of(conn));
         let (now, limits) = (self.now.mono, &self.limits);
         let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) else {
             return;
         };
         let measured = session.ping.measured;
         let rtt_known = measured.is_some_and(|at| now.since(at) <= RTT_AGE_MAX);
-        let heard = now.since(session.last_in) < limits.ping_interval;
+        let heard = now.since(session.last_in) < interval;
         if !(heard && rtt_known) {
             if session.ping.out >= limits.pings_out_max {
                 self.totals.stale_connections += 1;
@@ -68,7 +70,7 @@ impl Broker {
             session.ping.sent = Some(now);
             self.write(slot, encode::ping);
         }
-        let at = now + self.limits.ping_interval;
+        let at = now + interval;
         self.timers.set(Alarm::Ping(conn), at);
     }
 }

@@ -13,6 +13,7 @@ mod common;
 mod connection;
 mod deliver;
 mod deliver_links;
+mod front;
 mod interest;
 mod internal;
 mod keepalive;
@@ -43,9 +44,10 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use arrival::{Arrival, PeerAddr, Security};
+pub use arrival::{Arrival, PeerAddr, Security, Upgrade};
 pub use broker::Broker;
 pub use connection::Traffic;
+pub use front::Front;
 pub use interest::InterestCounts;
 pub use limits::Limits;
 pub use link::{

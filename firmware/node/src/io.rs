@@ -190,4 +190,6 @@ pub enum Listener {
     Client,
     /// The leafnode port.
     Leaf,
+    /// The WebSocket port.
+    WebSocket,
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{Directory, nkey};
-use frond_broker::{Arrival, Broker, ClosedClient, LinkId, Outbox, PeerAddr, ServerFacts, Setup};
+use frond_broker::{
+    Arrival, Broker, ClosedClient, Front, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
+};
 use frond_clock::{Instant, Now, Rng};
 use frond_config::Config;
 use frond_wire::ServerInfo;
@@ -100,7 +102,7 @@ impl Node {
         match input {
             Input::Opened {
                 conn,
-                listener: Listener::Client,
+                listener: Listener::Client | Listener::WebSocket,
                 arrival,
                 ..
             } => self.broker.open(now, conn, arrival),
@@ -180,7 +182,7 @@ impl Node {
     #[must_use]
     pub fn write_deadline(&self, listener: Listener) -> Option<Duration> {
         match listener {
-            Listener::Client => Some(self.config.write_deadline),
+            Listener::Client | Listener::WebSocket => Some(self.config.write_deadline),
             Listener::Leaf => None,
         }
     }
@@ -189,6 +191,24 @@ impl Node {
     #[must_use]
     pub const fn facts(&self) -> &ServerFacts {
         self.broker.facts()
+    }
+
+    /// The shell bound the WebSocket port.
+    pub fn set_websocket_port(&mut self, port: u16) {
+        let socket = &self.config.websocket;
+        let host = socket.listen.as_ref().map(|at| at.host.clone());
+        self.broker.set_websockets(Front {
+            host: host.unwrap_or_default(),
+            port,
+            auth_time_max: socket.authorization.timeout,
+            ping_interval: socket.ping_interval,
+        });
+    }
+
+    /// The `websocket` block.
+    #[must_use]
+    pub const fn websocket(&self) -> &frond_config::WebSocket {
+        &self.config.websocket
     }
 
     /// The shell bound the client port.

@@ -41,7 +41,42 @@ pub(crate) fn plan(config: &Config) -> account::Plan {
         system_account: config.system_account.clone(),
         leaf_users: leaf_users(&config.leafnodes.authorization),
         leaf_account: config.leafnodes.authorization.account.clone(),
+        websockets: websocket_door(config),
     }
+}
+
+/// Who may connect by WebSocket, when its block says anything about it: those that are listed
+/// anywhere, and its own single user instead of the server's.
+fn websocket_door(config: &Config) -> Option<account::DoorPlan> {
+    let socket = &config.websocket;
+    if socket.listen.is_none() || !socket.overrides_authorization() {
+        return None;
+    }
+    let auth = &socket.authorization;
+    let single = match (&auth.user, &auth.token) {
+        (Some(user), _) => Some(account::Login::Password {
+            user: user.clone(),
+            secret: secret(auth.password.as_ref()),
+        }),
+        (None, Some(token)) => Some(account::Login::Token(account::Secret::new(token.expose()))),
+        (None, None) => None,
+    };
+    let single = single.map(|login| account::UserPlan {
+        only: None,
+        login,
+        account: None,
+        permissions: None,
+    });
+    let global = config.authorization.users.iter();
+    let global = global.map(|user| user_plan(user, None));
+    let named = config.accounts.iter().flat_map(|account| {
+        let users = account.users.iter();
+        users.map(|user| user_plan(user, Some(&account.name)))
+    });
+    Some(account::DoorPlan {
+        users: single.into_iter().chain(global).chain(named).collect(),
+        no_auth_user: socket.no_auth_user.clone(),
+    })
 }
 
 fn global_users(authorization: &config::Authorization) -> Vec<account::UserPlan> {

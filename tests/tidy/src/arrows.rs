@@ -12,7 +12,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/websocket", &[]),
     ("board-support/board", &[]),
     ("firmware/account", &["firmware/subject"]),
-    ("firmware/config", &["firmware/subject", "firmware/websocket"]),
+    (
+        "firmware/config",
+        &["firmware/subject", "firmware/websocket"],
+    ),
     ("firmware/ledger", &["firmware/clock"]),
     ("board-support/linux", &["board-support/board"]),
     (

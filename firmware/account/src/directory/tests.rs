@@ -255,3 +255,62 @@ fn a_user_comes_in_only_by_the_ways_it_may() {
         None
     );
 }
+
+#[test]
+fn who_comes_by_websocket_may_be_asked_for_something_else() {
+    let caller = Caller {
+        transport: crate::Transport::WebSocket,
+        ..Caller::plain(PeerKind::Client)
+    };
+    let by_websocket = |directory: &Directory, given: &Credentials| match directory
+        .authenticate(given, "nonce", &caller)
+    {
+        Verdict::Accept(identity) => Some(identity.name().to_owned()),
+        Verdict::Refuse | Verdict::Ask(_) => None,
+    };
+    let mut plan = Plan {
+        users: vec![password("global", "g", None)],
+        websockets: Some(crate::DoorPlan {
+            users: vec![password("web", "w", None)],
+            no_auth_user: None,
+        }),
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    let client = PeerKind::Client;
+    assert_eq!(
+        by_websocket(&directory, &user("web", "w")),
+        Some("web".into())
+    );
+    assert_eq!(by_websocket(&directory, &user("global", "g")), None);
+    assert_eq!(who(&directory, &user("web", "w"), client), None);
+    assert_eq!(
+        who(&directory, &user("global", "g"), client),
+        pair("$G", "global")
+    );
+    assert_eq!(directory.without_connect(&caller), None);
+    // Everybody else may come without credentials.
+    plan.users.clear();
+    let directory = Directory::build(&plan, None).unwrap();
+    assert!(!directory.auth_required());
+    assert!(directory.auth_announced_over(crate::Transport::WebSocket));
+    assert_eq!(by_websocket(&directory, &Credentials::default()), None);
+    // A user known by the door stays across a reload.
+    let Verdict::Accept(identity) = directory.authenticate(&user("web", "w"), "", &caller) else {
+        panic!("refused");
+    };
+    let former = identity.user.unwrap();
+    let next = Directory::build(&plan, Some(&directory)).unwrap();
+    assert!(matches!(next.standing(&former, client), Standing::Same(_)));
+    // Or nobody has to say anything.
+    plan.websockets = Some(crate::DoorPlan {
+        users: vec![password("web", "w", None)],
+        no_auth_user: Some("web".into()),
+    });
+    let directory = Directory::build(&plan, None).unwrap();
+    assert!(directory.without_connect(&caller).is_some());
+    assert_eq!(
+        by_websocket(&directory, &Credentials::default()),
+        Some("web".into())
+    );
+}

@@ -9,4 +9,5 @@ mod reload;
 mod sessions;
 mod sharing;
 mod transcript;
+mod websockets;
 mod world;

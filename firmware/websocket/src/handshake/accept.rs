@@ -79,14 +79,15 @@ impl Rules {
             Endpoint::Client
         };
         let host = head.get("Host");
-        if host.is_none() {
+        if host.is_none() && head.version > 0 {
             return Err(Refusal::NO_HOST);
         }
+        let host = host.unwrap_or_default();
         if endpoint == Endpoint::Mqtt && !self.mqtt {
             return Err(Refusal::new(404, "mqtt websocket endpoint not enabled"));
         }
-        let key = check_request(head, host.unwrap_or_default())?;
-        self.check_origin(head, host.unwrap_or_default(), tls)
+        let key = check_request(head, host)?;
+        self.check_origin(head, host, tls)
             .map_err(|why| Refusal::new(403, format!("origin not allowed: {why}")))?;
         let compression = self.compression && offers_compression(head);
         let bare = head.get("Nats-No-Masking") == Some("true");

@@ -6,6 +6,8 @@ use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 pub struct Head {
     /// `GET`, as sent.
     pub method: String,
+    /// The digit after `HTTP/1.`.
+    pub version: u8,
     /// What was asked for, without what follows a question mark.
     pub path: String,
     /// Names and values, as sent and in that order.
@@ -42,6 +44,7 @@ impl Head {
         let headers = request.headers.iter();
         let head = Self {
             method: request.method.unwrap_or_default().to_owned(),
+            version: request.version.unwrap_or(1),
             path: path_of(request.path.unwrap_or_default()).to_owned(),
             headers: headers
                 .map(|header| {

@@ -65,8 +65,9 @@ impl Refusal {
                 "HTTP/1.1 {status} {words}\r\nContent-Type: text/plain; charset=utf-8\r\nSec-Websocket-Version: 13\r\nX-Content-Type-Options: nosniff\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{words}\n",
                 words.len() + 1
             ),
+            // Go puts all of it into the first line.
             Shape::Http(body) => format!(
-                "HTTP/1.1 {status} {words}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n{body}"
+                "HTTP/1.1 {body}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n{body}"
             ),
         };
         text.into_bytes()

@@ -69,6 +69,12 @@ fn each_missing_point_is_refused_by_its_name() {
             400,
             "400 Bad Request: missing required Host header",
         ),
+        (
+            "1.1\r\nHost: localhost:8080",
+            "1.0",
+            400,
+            "'Host' missing in request",
+        ),
         (" HTTP/1.1", " FTP/1", 400, "400 Bad Request"),
     ] {
         let got = refused(&rules, &GOOD.replace(from, to));
