@@ -68,6 +68,9 @@ impl Directory {
     }
 
     fn judge(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
+        if let Some(trust) = self.trust.as_deref() {
+            return self.judge_jwt(trust, given, nonce, caller);
+        }
         let logins = self.logins_for(caller);
         if logins.is_empty() {
             return Verdict::Accept(Identity::nobody(match caller.kind {
@@ -118,7 +121,7 @@ fn by_nkey(logins: &Logins, key: &str, sig: Option<&str>, nonce: &str) -> Verdic
 fn by_secret(user: &Arc<User>, given: &str) -> Verdict {
     let secret: &Secret = match &user.login {
         Login::Password { secret, .. } | Login::Token(secret) => secret,
-        Login::Nkey(_) => return Verdict::Refuse,
+        Login::Nkey(_) | Login::Jwt(_) => return Verdict::Refuse,
     };
     match secret.check(given) {
         Check::Right => Verdict::Accept(Identity::of(user)),

@@ -1,12 +1,12 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::nkey::{Role, is_public_key};
 use crate::{
-    AccountId, AccountLimits, AccountPlan, ConnectionType, Login, PeerKind, Permissions, Plan,
-    Sharing, UserPlan,
+    AccountId, AccountLimits, AccountPlan, ClaimedAccount, ConnectionType, Login, PeerKind,
+    Permissions, Plan, Sharing, Trust, UserPlan, Zone,
 };
 
 mod cycles;
@@ -27,6 +27,12 @@ pub struct Directory {
     pub(crate) no_auth_user: Option<Arc<User>>,
     /// Other rules for those who come by WebSocket.
     websockets: Option<Arc<door::Door>>,
+    /// Who vouches for accounts; `None` when the configuration names them all.
+    pub(crate) trust: Option<Arc<Trust>>,
+    /// Accounts that came by JWT.
+    pub(crate) claimed: BTreeMap<AccountId, ClaimedAccount>,
+    /// Time zones that were asked for.
+    pub(crate) zones: BTreeMap<String, Zone>,
 }
 
 /// One account.
@@ -68,6 +74,12 @@ pub enum Standing {
     Changed,
     /// It doesn't exist, or is in another account.
     Gone,
+    /// Its account took its JWT back.
+    Revoked,
+    /// Its signing key, or what that gives, is another.
+    Unsigned,
+    /// Its account may not be used any more.
+    Expired,
 }
 
 /// Users by what they are asked for.
@@ -134,6 +146,7 @@ impl Directory {
         if !refused.is_empty() {
             return Err(DirectoryError::Sharing(refused));
         }
+        directory.take_claims(plan.trust.as_ref(), former);
         directory.clients = directory.logins(&plan.users)?;
         directory.leafs = directory.logins(&plan.leaf_users)?;
         directory.leaf_default = directory.account_or_default(plan.leaf_account.as_deref());
@@ -215,7 +228,7 @@ impl Directory {
     /// Whether clients have to say who they are.
     #[must_use]
     pub fn auth_required(&self) -> bool {
-        !self.clients.is_empty()
+        !self.clients.is_empty() || self.trust.is_some()
     }
 
     /// What the first `INFO` says: with a `no_auth_user` nobody has to.
@@ -227,12 +240,15 @@ impl Directory {
     /// Whether `INFO` must carry a nonce to sign.
     #[must_use]
     pub fn needs_nonce(&self) -> bool {
-        !self.clients.nkeys.is_empty() || !self.leafs.nkeys.is_empty()
+        !self.clients.nkeys.is_empty() || !self.leafs.nkeys.is_empty() || self.trust.is_some()
     }
 
     /// What became of a user that logged in under a former directory.
     #[must_use]
     pub fn standing(&self, former: &User, kind: PeerKind) -> Standing {
+        if let Login::Jwt(login) = &former.login {
+            return self.standing_jwt(former, login);
+        }
         let usual = self.logins_of(kind).same(former);
         let by_door = || self.websockets.as_ref()?.logins.same(former);
         let user = match usual {
@@ -264,6 +280,9 @@ impl Directory {
             leaf_default: AccountId(0),
             no_auth_user: None,
             websockets: None,
+            trust: None,
+            claimed: BTreeMap::new(),
+            zones: BTreeMap::new(),
         }
     }
 
@@ -330,6 +349,8 @@ impl Directory {
                     logins.tokens.push(user);
                     None
                 }
+                // Comes with its own credentials, never from a plan.
+                Login::Jwt(_) => None,
             };
             if former.is_some() {
                 return Err(DirectoryError::DuplicateUser(plan.login.name().to_owned()));
@@ -350,6 +371,7 @@ impl Logins {
             Login::Password { user, .. } => self.names.get(user.as_str()),
             Login::Nkey(key) => self.nkeys.get(key.as_str()),
             Login::Token(_) => self.tokens.first(),
+            Login::Jwt(_) => None,
         }
     }
 

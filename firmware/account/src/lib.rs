@@ -8,6 +8,7 @@ mod access;
 mod authenticate;
 mod caller;
 mod credentials;
+mod decentral;
 mod directory;
 pub mod jwt;
 mod limits;
@@ -26,6 +27,7 @@ pub use access::Access;
 pub use authenticate::{Identity, Verdict};
 pub use caller::{Caller, ConnectionType, PeerKind, Transport};
 pub use credentials::{AccountId, Credentials};
+pub use decentral::{ClaimedAccount, JwtUser, Trust, Zone};
 pub use directory::{
     Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
 };

@@ -12,3 +12,7 @@ pub(crate) const JWT_BYTES_MAX: usize = 1024 * 1024;
 /// Accounts that are walked when looking for cycles of imports.
 /// spec: nats-server v2.15.1 server/accounts.go `MaxAccountCycleSearchDepth`.
 pub(crate) const CYCLE_ACCOUNTS_MAX: usize = 1024;
+
+/// Subjects that the templates of one scope may make.
+/// spec: nats-server v2.15.1 server/auth.go `maxPermTemplateSubjectExpansions`
+pub(crate) const TEMPLATE_SUBJECTS_MAX: usize = 4096;

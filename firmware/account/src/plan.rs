@@ -1,4 +1,8 @@
-use crate::{ConnectionType, Export, Import, Mapping, Permissions, Secret, TracePlan};
+use std::sync::Arc;
+
+use crate::{
+    ConnectionType, Export, Import, JwtUser, Mapping, Permissions, Secret, TracePlan, Trust,
+};
 
 /// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +21,8 @@ pub struct Plan {
     pub leaf_account: Option<String>,
     /// Who may connect by WebSocket; `None`: the same as otherwise.
     pub websockets: Option<DoorPlan>,
+    /// Who vouches for accounts and their users; `None`: nobody does.
+    pub trust: Option<Trust>,
 }
 
 /// Who may come in by one way, instead of those who may otherwise.
@@ -89,6 +95,8 @@ pub enum Login {
     Token(Secret),
     /// `nkey` and a signature of the nonce.
     Nkey(String),
+    /// `jwt` and, unless it is a bearer's, a signature of the nonce.
+    Jwt(Arc<JwtUser>),
 }
 
 impl Login {
@@ -99,6 +107,7 @@ impl Login {
             Self::Password { user, .. } => user,
             Self::Token(_) => "[REDACTED]",
             Self::Nkey(key) => key,
+            Self::Jwt(user) => &user.subject,
         }
     }
 }

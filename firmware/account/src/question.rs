@@ -19,6 +19,12 @@ pub enum Question {
         /// `A…`.
         key: String,
     },
+    /// A time zone that is not in the directory. Once it is there the answer is
+    /// [`Answer::Again`].
+    Zone {
+        /// `Europe/Berlin`.
+        name: String,
+    },
 }
 
 /// The answer to a [`Question`].
@@ -37,7 +43,7 @@ impl Question {
     pub(crate) const fn expected(&self) -> Option<&Identity> {
         match self {
             Self::Bcrypt { then, .. } => Some(then),
-            Self::Account { .. } => None,
+            Self::Account { .. } | Self::Zone { .. } => None,
         }
     }
 }

@@ -1,0 +1,283 @@
+use std::sync::Arc;
+
+use super::claimed::{ClaimedAccount, NANOS, Signer};
+use super::daytime::{self, Zone};
+use super::{Trust, permissions, template};
+use crate::jwt::{Cidr, UserClaims, UserPermissionLimits, UserScope, is_revoked};
+use crate::nkey::{Role, verify};
+use crate::{
+    AccountId, Caller, ConnectionType, Credentials, Directory, Identity, Login, Question, User,
+    Verdict,
+};
+
+/// What is kept of a user JWT while its holder is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JwtUser {
+    /// The user's public key.
+    pub subject: String,
+    /// The key that signed.
+    pub issuer: String,
+    /// A name for people.
+    pub name: String,
+    /// Labels.
+    pub tags: Vec<String>,
+    /// When it was issued, unix seconds.
+    pub issued_at: i64,
+    /// Until when its holder may stay, unix nanoseconds; `None` is for ever.
+    pub until_ns: Option<i64>,
+    /// Whether the JWT alone is enough, so that nobody may see it.
+    pub is_bearer: bool,
+    /// Subscriptions; `None` is no limit of the user's own.
+    pub subscriptions_max: Option<u64>,
+    /// Bytes of one message; `None` is no limit of the user's own.
+    pub payload_bytes_max: Option<u64>,
+    /// Whether its permissions are the account's for those without.
+    pub has_default_permissions: bool,
+    /// What its signing key gives to all its users.
+    pub scope: Option<Arc<UserScope>>,
+    /// The JWT.
+    pub text: Arc<str>,
+}
+
+/// Why a JWT does not let its holder in.
+enum Held {
+    /// It does not hold; nats-server says why on its debug log only.
+    Refused,
+    /// Something has to be found out first.
+    Ask(Question),
+}
+
+impl Directory {
+    /// Judges a user JWT and the signature of the nonce.
+    pub(crate) fn judge_jwt(
+        &self,
+        trust: &Trust,
+        given: &Credentials,
+        nonce: &str,
+        caller: &Caller<'_>,
+    ) -> Verdict {
+        match self.jwt_login(trust, given, nonce, caller) {
+            Ok(user) => Verdict::Accept(Identity {
+                account: user.account,
+                user: Some(Arc::new(user)),
+            }),
+            Err(Held::Refused) => Verdict::Refuse,
+            Err(Held::Ask(question)) => Verdict::Ask(question),
+        }
+    }
+
+    fn jwt_login(
+        &self,
+        trust: &Trust,
+        given: &Credentials,
+        nonce: &str,
+        caller: &Caller<'_>,
+    ) -> Result<User, Held> {
+        let (text, claims) = shown(given.jwt.as_deref(), trust).ok_or(Held::Refused)?;
+        let (id, account) = self.account_of(&claims, trust)?;
+        let (may, scope) = may(&claims, account, trust)?;
+        let wall_ns = caller.wall_ns;
+        if account.is_expired(wall_ns)
+            || claims.validate(wall_ns / NANOS).is_blocking(true)
+            || (may.bearer_token && account.claims.nats.limits.disallow_bearer)
+            || may.proxy_required
+        {
+            return Err(Held::Refused);
+        }
+        if !may.bearer_token {
+            let sig = given.sig.as_deref().unwrap_or_default();
+            if !verify(Role::User, &claims.subject, nonce.as_bytes(), sig) {
+                return Err(Held::Refused);
+            }
+        }
+        let revocations = &account.claims.nats.revocations;
+        if is_revoked(revocations, &claims.subject, claims.issued_at)
+            || !comes_from(&may.src, caller)
+        {
+            return Err(Held::Refused);
+        }
+        let only = connection_types(&may.allowed_connection_types)?;
+        let until_ns = self.until(&claims, &may, wall_ns)?;
+        Ok(self.user_of(
+            id,
+            account,
+            text,
+            claims,
+            may,
+            Kept {
+                scope,
+                only,
+                until_ns,
+            },
+        ))
+    }
+
+    /// The account that vouches for a user.
+    fn account_of(
+        &self,
+        claims: &UserClaims,
+        trust: &Trust,
+    ) -> Result<(AccountId, &ClaimedAccount), Held> {
+        let key = claims.account();
+        if !trust.may_connect(key) {
+            return Err(Held::Refused);
+        }
+        let id = self.find(key);
+        let known = id.and_then(|id| Some((id, self.claimed(id)?)));
+        known.ok_or_else(|| {
+            Held::Ask(Question::Account {
+                key: key.to_owned(),
+            })
+        })
+    }
+
+    /// Until when it may stay, as its JWT and the times of the day say.
+    fn until(
+        &self,
+        claims: &UserClaims,
+        may: &UserPermissionLimits,
+        wall_ns: i64,
+    ) -> Result<Option<i64>, Held> {
+        let expires = (claims.expires != 0).then(|| claims.expires.saturating_mul(NANOS));
+        if may.times.is_empty() {
+            return Ok(expires);
+        }
+        let utc = Zone::default();
+        let zone = match may.times_location.as_str() {
+            "" | "UTC" => &utc,
+            name => self.zones.get(name).ok_or_else(|| {
+                Held::Ask(Question::Zone {
+                    name: name.to_owned(),
+                })
+            })?,
+        };
+        let end = daytime::until(&may.times, zone, wall_ns).ok_or(Held::Refused)?;
+        Ok(Some(expires.map_or(end, |expires| expires.min(end))))
+    }
+
+    fn user_of(
+        &self,
+        id: AccountId,
+        account: &ClaimedAccount,
+        text: &str,
+        claims: UserClaims,
+        may: UserPermissionLimits,
+        kept: Kept,
+    ) -> User {
+        let own = permissions::of(&may.permissions);
+        let limit = |value: i64| u64::try_from(value).ok();
+        let has_default_permissions = own.is_none();
+        let defaults = || permissions::of(&account.claims.nats.default_permissions);
+        let login = JwtUser {
+            subject: claims.subject,
+            issuer: claims.issuer,
+            name: claims.name,
+            tags: claims.nats.tags,
+            issued_at: claims.issued_at,
+            until_ns: kept.until_ns,
+            is_bearer: may.bearer_token,
+            subscriptions_max: limit(may.subs),
+            payload_bytes_max: limit(may.payload),
+            has_default_permissions,
+            scope: kept.scope,
+            text: text.into(),
+        };
+        User {
+            login: Login::Jwt(Arc::new(login)),
+            account: id,
+            permissions: own.or_else(defaults).map(Arc::new),
+            only: kept.only,
+        }
+    }
+
+    /// A time zone that was asked for.
+    pub fn put_zone(&mut self, name: &str, zone: Zone) {
+        self.zones.insert(name.to_owned(), zone);
+    }
+}
+
+/// What was worked out on the way.
+struct Kept {
+    scope: Option<Arc<UserScope>>,
+    only: Option<Vec<ConnectionType>>,
+    until_ns: Option<i64>,
+}
+
+/// The JWT that was given, or the one for those who give none.
+fn shown<'a>(given: Option<&'a str>, trust: &'a Trust) -> Option<(&'a str, UserClaims)> {
+    let given = given.and_then(|text| Some((text, UserClaims::decode(text).ok()?)));
+    given.or_else(|| {
+        let text = trust.sentinel.as_deref()?;
+        Some((text, UserClaims::decode(text).ok()?))
+    })
+}
+
+/// What a user may do, by its own JWT or by the scope of the key that signed it.
+fn may(
+    claims: &UserClaims,
+    account: &ClaimedAccount,
+    trust: &Trust,
+) -> Result<(UserPermissionLimits, Option<Arc<UserScope>>), Held> {
+    match account.signer(&claims.issuer, trust) {
+        Signer::Stranger => Err(Held::Refused),
+        Signer::Free => Ok((claims.nats.may.clone(), None)),
+        Signer::Scoped(scope) => {
+            if !claims.nats.may.is_empty() {
+                return Err(Held::Refused);
+            }
+            let facts = template::Facts {
+                user: claims,
+                account_name: &account.claims.name,
+                account_tags: &account.claims.nats.tags,
+            };
+            let permissions = template::filled(&scope.template.permissions, &facts)
+                .map_err(|template::BadTemplate| Held::Refused)?;
+            let may = UserPermissionLimits {
+                permissions,
+                ..scope.template.clone()
+            };
+            Ok((may, Some(Arc::new(scope.clone()))))
+        }
+    }
+}
+
+/// Whether it comes from one of these networks.
+fn comes_from(networks: &[String], caller: &Caller<'_>) -> bool {
+    networks.is_empty()
+        || caller.ip.is_some_and(|ip| {
+            let networks: Option<Vec<_>> = networks.iter().map(|text| Cidr::parse(text)).collect();
+            networks.is_some_and(|networks| networks.iter().any(|network| network.contains(ip)))
+        })
+}
+
+/// Unknown ways are left out; when there are no others, nobody may come in.
+fn connection_types(names: &[String]) -> Result<Option<Vec<ConnectionType>>, Held> {
+    let known: Vec<_> = names
+        .iter()
+        .filter_map(|name| ConnectionType::parse(name))
+        .collect();
+    match (names.is_empty(), known.is_empty()) {
+        (true, _) => Ok(None),
+        (false, false) => Ok(Some(known)),
+        (false, true) => Err(Held::Refused),
+    }
+}
+
+impl ConnectionType {
+    /// By its word in a JWT, in any case.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [
+            ("STANDARD", Self::Standard),
+            ("WEBSOCKET", Self::WebSocket),
+            ("LEAFNODE", Self::Leafnode),
+            ("LEAFNODE_WS", Self::LeafnodeWs),
+            ("MQTT", Self::Mqtt),
+            ("MQTT_WS", Self::MqttWs),
+            ("IN_PROCESS", Self::InProcess),
+        ];
+        all.into_iter()
+            .find(|(word, _)| word.eq_ignore_ascii_case(name))
+            .map(|(_, way)| way)
+    }
+}
