@@ -12,7 +12,7 @@ impl Broker {
     pub(crate) fn apply_account_limits(&mut self, id: AccountId) {
         let limits = self.directory.account(id).map(|account| account.limits);
         let connections_max = limits.and_then(|limits| limits.connections_max);
-        let wire = self.wire_limits_of(id);
+        let wire = self.wire_limits_of(id, None);
         let mut members: Vec<(Conn, u32)> = self
             .conns
             .iter()

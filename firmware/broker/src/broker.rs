@@ -85,6 +85,10 @@ pub(crate) enum Alarm {
     Link(LinkId),
     /// Answers that an account owes to others.
     Responses(AccountId),
+    /// A peer's JWT ends.
+    Expire(Conn),
+    /// An account's JWT ends.
+    Account(AccountId),
 }
 
 impl Broker {
@@ -277,6 +281,8 @@ impl Broker {
                 Alarm::Ping(conn) => self.ping_time(conn),
                 Alarm::Link(link) => self.link_time(link),
                 Alarm::Responses(account) => self.expire_responses(account),
+                Alarm::Expire(conn) => self.expire_time(conn),
+                Alarm::Account(account) => self.account_time(account),
             }
             self.settle();
         }
@@ -396,27 +402,6 @@ impl Broker {
     pub(crate) fn refuse(&mut self, slot: u32, text: &str, cause: &str) {
         self.write(slot, |out| encode::err(out, text));
         self.begin_close(slot, cause, Ending::Wanted);
-    }
-
-    /// A line about a connection, as nats-server begins it.
-    pub(crate) fn log_connection(&mut self, slot: u32, level: Level, text: &str) {
-        let Some(connection) = self.conns.get(slot) else {
-            return;
-        };
-        let mark = connection.mark();
-        let who = match connection
-            .session()
-            .and_then(|session| session.identity.as_ref())
-        {
-            Some(identity) if !identity.name().is_empty() => {
-                let account = self.directory.account(identity.account);
-                let account = account.map_or("", |account| &account.name);
-                format!(" - \"{account}/user:{}\"", identity.name())
-            }
-            Some(_) | None => String::new(),
-        };
-        let text = format!("{mark}{who} - {text}");
-        self.outputs.push_back(Output::Log { level, text });
     }
 
     /// Eleven random bytes as 15 characters; empty when nobody signs.

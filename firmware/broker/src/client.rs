@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use frond_account::{
-    Access, AccountId, Answer, Credentials, Identity, PeerKind, Question, Verdict,
+    Access, AccountId, Answer, Credentials, Identity, PeerKind, Question, User, Verdict,
 };
 use frond_clock::Now;
 use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
 
 use crate::account_limits::TOO_MANY_CONNECTIONS;
 use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
-use crate::connection::{Hello, Kind, State};
+use crate::claimed::jwt_user;
+use crate::connection::{Hello, Kind, Session, State};
 use crate::options::Options;
 use crate::{Broker, Conn, Level, Output};
 
@@ -134,7 +135,7 @@ impl Broker {
                     self.directory.auth_required_over(transport)
                 }
             },
-            max_payload: self.payload_max_of(session.account),
+            max_payload: self.payload_max_of(session),
             ldm: self.lame_duck,
             tls_required: connection.security.is_required(),
             tls_available: connection.security.is_optional(),
@@ -263,7 +264,7 @@ impl Broker {
             .account(account)
             .map(|account| account.limits);
         let limits = limits.unwrap_or_default();
-        let wire = self.wire_limits_of(account);
+        let wire = self.wire_limits_of(account, identity.user.as_deref());
         let Some(state) = self.accounts.get_mut(account.0 as usize) else {
             return false;
         };
@@ -291,9 +292,10 @@ impl Broker {
             .as_ref()
             .and_then(|user| user.permissions.as_ref())
             .map(|permissions| Access::new(Arc::clone(permissions)));
-        session.identity = Some(identity);
+        session.identity = Some(identity.clone());
         session.state = State::Ready(hello);
         self.timers.cancel(&Alarm::Auth(conn));
+        self.plan_end(conn, &identity);
         self.plan_first_ping(conn);
         if hello == Hello::Connected {
             self.outputs.push_back(Output::Connected(conn));
@@ -301,20 +303,28 @@ impl Broker {
         true
     }
 
-    /// What the parser of a client in this account watches.
-    pub(crate) fn wire_limits_of(&self, account: AccountId) -> frond_wire::Limits {
+    /// What the parser of such a client watches.
+    pub(crate) fn wire_limits_of(
+        &self,
+        account: AccountId,
+        user: Option<&User>,
+    ) -> frond_wire::Limits {
         let own = self.limits.payload_bytes_max;
         let account = self.directory.account(account);
         let account = account.and_then(|account| account.limits.payload_bytes_max);
         let account = account.map(|max| max as usize);
+        let user = jwt_user(user).and_then(|user| user.payload_bytes_max);
+        let user = user.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
         frond_wire::Limits {
             control_line_bytes_max: self.limits.control_line_bytes_max,
-            payload_bytes_max: own.into_iter().chain(account).min(),
+            payload_bytes_max: own.into_iter().chain(account).chain(user).min(),
         }
     }
 
-    fn payload_max_of(&self, account: AccountId) -> i64 {
-        match self.wire_limits_of(account).payload_bytes_max {
+    fn payload_max_of(&self, session: &Session) -> i64 {
+        let user = session.identity.as_ref();
+        let user = user.and_then(|identity| identity.user.as_deref());
+        match self.wire_limits_of(session.account, user).payload_bytes_max {
             Some(max) => i64::try_from(max).unwrap_or(i64::MAX),
             None => -1,
         }

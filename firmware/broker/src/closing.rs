@@ -19,6 +19,7 @@ impl Broker {
             return;
         };
         let conn = connection.conn;
+        self.timers.cancel(&Alarm::Expire(conn));
         match core::mem::replace(&mut connection.kind, Kind::Closing) {
             Kind::Closing => return,
             Kind::Link(link) => {

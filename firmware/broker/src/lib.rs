@@ -6,6 +6,7 @@
 mod account_limits;
 mod arrival;
 mod broker;
+mod claimed;
 mod client;
 mod client_info;
 mod closing;

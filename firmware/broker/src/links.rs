@@ -222,6 +222,11 @@ impl Broker {
     pub(crate) fn welcome_link(&mut self, id: LinkId, identity: Identity) {
         if let Some(link) = self.links.get_mut(&id) {
             link.user.clone_from(&identity.user);
+            let slot = link.slot;
+            let connection = slot.and_then(|slot| self.conns.get(slot));
+            if let Some(conn) = connection.map(|connection| connection.conn) {
+                self.plan_end(conn, &identity);
+            }
         }
         self.tell(id, Call::Verdict(accepted(identity)));
     }

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use frond_account::{Access, Directory, PeerKind, Standing};
+use frond_account::{Access, AccountId, Directory, PeerKind, Standing};
 use frond_clock::Now;
 use frond_wire::{ServerInfo, encode};
 
 use crate::broker::Ending;
+use crate::claimed::{ACCOUNT_EXPIRED, REVOKED};
 use crate::interest::{Owner, SubId};
 use crate::subscribe::{permissions, violation};
 use crate::{Broker, Conn, Level, Limits, LinkId, ServerFacts};
@@ -43,7 +44,7 @@ impl Broker {
             self.reload_client(slot);
             self.settle();
         }
-        self.reload_links();
+        self.reload_links_of(None);
         self.close_surplus();
         if told(self) != before {
             self.announce();
@@ -52,18 +53,25 @@ impl Broker {
     }
 
     /// A leafnode whose user changed in any way has to introduce itself again.
-    fn reload_links(&mut self) {
+    pub(crate) fn reload_links_of(&mut self, account: Option<AccountId>) {
         let ids: Vec<LinkId> = self.links.keys().copied().collect();
         for id in ids {
             let user = self.links.get(&id).and_then(|link| link.user.clone());
             let Some(user) = user else {
                 continue;
             };
+            if account.is_some_and(|account| account != user.account) {
+                continue;
+            }
             match self.directory.standing(&user, PeerKind::Leafnode) {
                 Standing::Same(now) if now == user => {}
-                Standing::Same(_) | Standing::Changed | Standing::Gone => {
+                Standing::Same(_) | Standing::Changed | Standing::Gone | Standing::Unsigned => {
                     let text = "Authorization Violation";
                     self.evict_link(id, text, "Authentication Failure");
+                }
+                Standing::Revoked => self.evict_link(id, REVOKED, "Credentials Revoked"),
+                Standing::Expired => {
+                    self.evict_link(id, ACCOUNT_EXPIRED, "Authentication Expired");
                 }
             }
             self.settle();
@@ -90,9 +98,11 @@ impl Broker {
         let Some(connection) = self.conns.get(slot) else {
             return;
         };
-        let account = connection.session().map(|session| session.account);
+        let session = connection.session();
+        let account = session.map(|session| session.account);
         let account = account.unwrap_or_else(|| self.directory.default_account());
-        let wire = self.wire_limits_of(account);
+        let user = session.and_then(|session| session.identity.as_ref()?.user.as_deref());
+        let wire = self.wire_limits_of(account, user);
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
         };
@@ -124,6 +134,10 @@ impl Broker {
             }
             // As nats-server does, without a word.
             Standing::Gone => self.begin_close(slot, "Client Closed", Ending::Wanted),
+            // The same.
+            Standing::Unsigned => self.begin_close(slot, "Authentication Failure", Ending::Wanted),
+            Standing::Revoked => self.refuse(slot, REVOKED, "Credentials Revoked"),
+            Standing::Expired => self.refuse(slot, ACCOUNT_EXPIRED, "Authentication Expired"),
         }
     }
 

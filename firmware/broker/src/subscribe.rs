@@ -7,6 +7,7 @@ use frond_account::Access;
 use frond_wire::encode;
 
 use crate::account_limits::TOO_MANY_SUBS;
+use crate::claimed::jwt_user;
 use crate::connection::Session;
 use crate::interest::{Change, Owner, Sub, SubId, Tie};
 use crate::{Broker, Level, Source};
@@ -165,7 +166,11 @@ impl Broker {
         if tokens_max.is_some_and(|max| filter.split('.').count() > max) {
             return Some(format!("{}, too many tokens", violation(filter, None)));
         }
-        let full = self.is_full(session.account, session.subs.len());
+        let user = session.identity.as_ref();
+        let user = user.and_then(|identity| identity.user.as_deref());
+        let own_max = jwt_user(user).and_then(|user| user.subscriptions_max);
+        let full = own_max.is_some_and(|max| session.subs.len() as u64 >= max)
+            || self.is_full(session.account, session.subs.len());
         full.then(|| TOO_MANY_SUBS.to_owned())
     }
 }

@@ -4,12 +4,33 @@
 
 use frond_wire::{Message, Op};
 
-use crate::{Broker, Level};
+use crate::{Broker, Level, Output};
 
 /// Values of a `CONNECT` that are never shown.
 const SECRETS: &[&str] = &["pass", "auth_token", "jwt", "sig", "nkey"];
 
 impl Broker {
+    /// A line about a connection, as nats-server begins it.
+    pub(crate) fn log_connection(&mut self, slot: u32, level: Level, text: &str) {
+        let Some(connection) = self.conns.get(slot) else {
+            return;
+        };
+        let mark = connection.mark();
+        let who = match connection
+            .session()
+            .and_then(|session| session.identity.as_ref())
+        {
+            Some(identity) if !identity.name().is_empty() => {
+                let account = self.directory.account(identity.account);
+                let account = account.map_or("", |account| &account.name);
+                format!(" - \"{account}/user:{}\"", identity.name())
+            }
+            Some(_) | None => String::new(),
+        };
+        let text = format!("{mark}{who} - {text}");
+        self.outputs.push_back(Output::Log { level, text });
+    }
+
     /// Whether what peers say is logged.
     pub const fn set_trace(&mut self, on: bool) {
         self.traces = on;
