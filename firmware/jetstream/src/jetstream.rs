@@ -222,6 +222,15 @@ impl JetStream {
         });
     }
 
+    /// Accounts that the disk has streams of and that were not enabled yet, each once.
+    #[must_use]
+    pub fn dormant_accounts(&self) -> BTreeSet<&str> {
+        self.dormant
+            .iter()
+            .map(|(meta, _)| meta.account.as_str())
+            .collect()
+    }
+
     /// Tells the operator.
     pub(crate) fn log(&mut self, level: Level, text: String) {
         self.out.push_back(Output::Log { level, text });

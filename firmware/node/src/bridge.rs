@@ -1,10 +1,13 @@
 //! Between the broker and the streams: outputs of one become inputs of the other.
 
-use frond_account::{AccountId, Answer, Question};
-use frond_broker::{Broker, Conn, Level};
+use frond_account::AccountId;
+use frond_broker::{Broker, Conn, Level, Source};
 use frond_clock::Now;
-use frond_jetstream::{self as jetstream, BatchLimits, Facts, JetStream, Reach, Solo, Tenant};
+use frond_jetstream::{
+    self as jetstream, AccountLimits, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
+};
 use frond_ledger::Recovered;
+use frond_wire::MessageBuf;
 
 use crate::owner::Owner;
 use crate::{Node, Output, StorageLimits, VERSION, setup};
@@ -45,6 +48,7 @@ impl Node {
             recovered: (streams, messages),
         });
         self.enable_accounts(now);
+        self.look_up_stored(now);
         self.settle(now);
     }
 
@@ -98,6 +102,18 @@ impl Node {
                     &Listeners(&self.broker),
                 );
             }
+        }
+        self.enable_all_claimed(now);
+    }
+
+    /// Lets an account use streams, or changes what it may use.
+    pub(crate) fn enable_streams(&mut self, now: Now, account: AccountId, limits: AccountLimits) {
+        let name = self.broker.directory().account(account);
+        let name = name.map(|account| account.name.clone()).unwrap_or_default();
+        if let Some(streams) = &mut self.streams {
+            let reach = Listeners(&self.broker);
+            let tenant = Tenant(account.0);
+            streams.machine.enable(now, tenant, &name, limits, &reach);
         }
     }
 
@@ -177,18 +193,7 @@ impl Node {
                 id,
                 message,
                 from,
-            } => match Owner::of(id) {
-                Some(Owner::JetStream) => {
-                    let input = jetstream::Input::Message {
-                        tenant: Tenant(account.0),
-                        sub: jetstream::SubId(id),
-                        message,
-                    };
-                    self.tell_streams(now, input);
-                }
-                Some(Owner::System) => self.asked(now, account, id, &message, from),
-                Some(Owner::Claims | Owner::Callout | Owner::Accounts) | None => {}
-            },
+            } => self.take_internal(now, (account, id), message, from),
             From::InterestChanged {
                 account, subject, ..
             } => {
@@ -215,24 +220,26 @@ impl Node {
         }
     }
 
-    /// Asks the shell, or answers what is known here.
-    fn find_out(&mut self, now: Now, conn: Conn, token: u64, question: Question) {
-        match question {
-            Question::Bcrypt {
-                hash,
-                password,
-                then,
-            } => self.outputs.push_back(Output::Check {
-                conn,
-                token,
-                hash,
-                password,
-                then,
-            }),
-            Question::Account { key } => {
-                let answer = Answer::Refuse(format!("account {key} cannot be looked up"));
-                self.broker.answered(now, conn, token, answer);
+    /// A message for one of our own subscriptions.
+    fn take_internal(
+        &mut self,
+        now: Now,
+        (account, id): (AccountId, u64),
+        message: MessageBuf,
+        from: Source,
+    ) {
+        match Owner::of(id) {
+            Some(Owner::JetStream) => {
+                let input = jetstream::Input::Message {
+                    tenant: Tenant(account.0),
+                    sub: jetstream::SubId(id),
+                    message,
+                };
+                self.tell_streams(now, input);
             }
+            Some(Owner::System) => self.asked(now, account, id, &message, from),
+            Some(Owner::Claims) => self.claims_message(now, Owner::own(id), &message),
+            Some(Owner::Callout | Owner::Accounts) | None => {}
         }
     }
 

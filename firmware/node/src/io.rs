@@ -6,7 +6,7 @@ use frond_account::{Answer, Identity, TlsSession};
 use frond_broker::{Arrival, Conn, LinkId, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
 
-use crate::{ReportError, ReportRequest};
+use crate::{ClaimsNews, ClaimsWish, ReportError, ReportRequest};
 
 /// What happens to the node from outside.
 #[derive(Debug)]
@@ -93,6 +93,8 @@ pub enum Input<'a> {
         /// Whether the configuration was read again and taken, or why not.
         answer: Result<(), String>,
     },
+    /// What came of [`Output::Claims`].
+    Claims(ClaimsNews),
     /// Bytes free for streams on the medium.
     DiskFree(u64),
     /// The process ends: say goodbye to everybody.
@@ -172,6 +174,10 @@ pub enum Output {
         /// Comes back with the answer.
         ticket: u64,
     },
+    /// Something about account JWTs.
+    Claims(ClaimsWish),
+    /// A connection whose bytes were left may be read on.
+    Resume(Conn),
     /// The lame duck has led everybody away: the process may end.
     Finished,
     /// A line for the operator.

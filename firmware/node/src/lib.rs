@@ -4,7 +4,9 @@
 //! the broker knows no streams, the streams know no connections. It knows no sockets, no files
 //! and no kind of peer: see [`LinkMakers`].
 
+mod authority;
 mod bridge;
+mod claims;
 mod io;
 mod lame_duck;
 mod limits;
@@ -19,6 +21,8 @@ mod sharing;
 mod system;
 mod view;
 
+pub use authority::{Authority, authority};
+pub use claims::{ClaimsNews, ClaimsWish};
 pub use io::{Input, Listener, Output};
 pub use links::{Accepting, LeafListener, LinkMakers, Soliciting};
 pub use node::Node;

@@ -14,3 +14,6 @@ pub(crate) const STATSZ_FIRST: Duration = Duration::from_millis(250);
 
 /// spec: nats-server v2.15.1 server/events.go `statsHBInterval`
 pub(crate) const STATSZ_EVERY: Duration = Duration::from_secs(10);
+
+/// Bytes of all account JWTs kept in memory.
+pub(crate) const SHELF_BYTES_MAX: usize = 64 << 20;

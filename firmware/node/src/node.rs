@@ -11,7 +11,9 @@ use frond_clock::{Instant, Now, Rng};
 use frond_config::Config;
 use frond_wire::ServerInfo;
 
+use crate::authority::{Authority, authority};
 use crate::bridge::Streams;
+use crate::claims::Claims;
 use crate::lame_duck::LameDuck;
 use crate::system::System;
 use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
@@ -23,6 +25,10 @@ use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
 #[derive(Debug)]
 pub struct Node {
     pub(crate) config: Config,
+    /// What its operators say.
+    pub(crate) authority: Authority,
+    /// Accounts that come by JWT.
+    pub(crate) claims: Option<Claims>,
     pub(crate) seed: NodeSeed,
     pub(crate) broker: Broker,
     pub(crate) streams: Option<Streams>,
@@ -58,12 +64,9 @@ impl Node {
     /// # Errors
     /// When users and accounts do not fit together; the configuration's check finds these first.
     pub fn build(now: Now, config: &Config, seed: NodeSeed) -> Result<Self, String> {
-        // Without it everybody would be let in.
-        if config.operator_mode.is_on() {
-            return Err("not supported yet: \"operator\"".to_owned());
-        }
-        let directory =
-            Directory::build(&setup::plan(config), None).map_err(|error| error.to_string())?;
+        let authority = authority(config).map_err(|errors| errors.to_string())?;
+        let directory = Directory::build(&setup::plan(config, &authority), None)
+            .map_err(|error| error.to_string())?;
         let key = nkey::KeyPair::from_random(nkey::Role::Server, &seed.random);
         let facts = facts(config, &key.public_key());
         let info = info(config, &facts, 0);
@@ -88,8 +91,11 @@ impl Node {
             clients: BTreeSet::new(),
             last_closed: None,
             system: None,
+            authority,
+            claims: None,
         };
         node.start_system(now);
+        node.start_claims(now)?;
         Ok(node)
     }
 
@@ -128,6 +134,7 @@ impl Node {
                 token,
                 answer,
             } => self.broker.answered(now, conn, token, answer),
+            Input::Claims(news) => self.claims_news(now, news),
             Input::Committed(receipt) => {
                 self.tell_streams(now, frond_jetstream::Input::Committed(receipt))
             }
@@ -166,6 +173,7 @@ impl Node {
             streams,
             self.lame_duck.deadline(),
             self.system_deadline(),
+            self.claims_deadline(),
         ]
         .into_iter()
         .flatten()
@@ -315,12 +323,15 @@ impl Node {
         self.tell_streams(now, frond_jetstream::Input::Time);
         self.lame_duck_time(now);
         self.system_time(now);
+        self.claims_time(now);
     }
 
     /// Tells the broker what may have changed of this server's own facts.
     pub(crate) fn publish_facts(&mut self, now: Now) {
         let former = self.broker.directory();
-        let Ok(directory) = Directory::build(&setup::plan(&self.config), Some(former)) else {
+        let Ok(directory) =
+            Directory::build(&setup::plan(&self.config, &self.authority), Some(former))
+        else {
             return;
         };
         let facts = facts(&self.config, &self.broker.facts().id.clone());

@@ -23,14 +23,19 @@ impl Node {
     ) -> Result<(), String> {
         let changes =
             frond_config::changes(&self.config, new).map_err(|refused| refused.to_string())?;
-        frond_account::Directory::build(&crate::setup::plan(new), Some(self.broker.directory()))
+        let authority = crate::authority(new).map_err(|errors| errors.to_string())?;
+        let plan = crate::setup::plan(new, &authority);
+        frond_account::Directory::build(&plan, Some(self.broker.directory()))
             .map_err(|error| error.to_string())?;
         let links = self.links_of(&new.leafnodes, &credentials)?;
         self.seed.credentials = credentials;
         let former = std::mem::replace(&mut self.config, new.clone());
+        self.authority = authority;
         self.publish_facts(now);
+        self.reload_claims(now);
         self.enable_accounts(now);
         self.reload_remotes(now, &former.leafnodes.remotes, links);
+        self.want_remotes(now);
         for change in &changes.options {
             let text = format!("Reloaded: {change}");
             self.outputs.push_back(Output::Log {
@@ -105,6 +110,7 @@ mod tests {
             },
             outboxes_bytes_max: 1 << 20,
             credentials: BTreeMap::new(),
+            jwts: BTreeMap::new(),
         };
         let now = Now::default();
         let old = config("max_payload: 1000");

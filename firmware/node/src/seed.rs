@@ -16,6 +16,8 @@ pub struct NodeSeed {
     pub outboxes_bytes_max: usize,
     /// Text of the credentials files that remotes name, by path.
     pub credentials: BTreeMap<String, String>,
+    /// Account JWTs that the resolver's directory holds, by public key.
+    pub jwts: BTreeMap<String, String>,
 }
 
 /// What JetStream may use in all, and where.

@@ -5,10 +5,10 @@ use frond_broker::Limits;
 use frond_config::{self as config, Config};
 use frond_jetstream::AccountLimits;
 
-use crate::sharing;
+use crate::{Authority, sharing};
 
 /// Who may connect, as the configuration says.
-pub(crate) fn plan(config: &Config) -> account::Plan {
+pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
     let mut accounts = Vec::new();
     let mut users = global_users(&config.authorization);
     for one in &config.accounts {
@@ -38,7 +38,8 @@ pub(crate) fn plan(config: &Config) -> account::Plan {
         accounts,
         users,
         no_auth_user: config.no_auth_user.clone(),
-        system_account: config.system_account.clone(),
+        system_account: authority.system_account.clone(),
+        trust: authority.trust.clone(),
         leaf_users: leaf_users(&config.leafnodes.authorization),
         leaf_account: config.leafnodes.authorization.account.clone(),
         websockets: websocket_door(config),
@@ -243,6 +244,9 @@ pub(crate) fn jetstream_accounts(config: &Config) -> Vec<(String, AccountLimits)
 ///
 /// spec: nats-server v2.15.1 server/accounts.go `globalAccountOnly`
 fn only_global(config: &Config) -> bool {
+    if config.operator_mode.is_on() {
+        return false;
+    }
     let system = config.system_account.as_deref();
     let mut names = config.accounts.iter().map(|one| one.name.as_str());
     names.all(|name| Some(name) == system || name == account::DEFAULT_SYSTEM_ACCOUNT)

@@ -329,7 +329,7 @@ fn time(value: &Value, report: &mut Report) -> Option<Duration> {
         Ok(nanos) => Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))),
         Err(why) => {
             let remedy = "write \"1h\", \"2m\", \"30s\" or \"100ms\"";
-            report.error(&value.at, why.to_string(), remedy);
+            report.error(&value.at, why, remedy);
             None
         }
     }

@@ -83,8 +83,16 @@ fn a_resolver_has_nats_servers_defaults() {
 
 #[test]
 fn mistakes_are_named_in_nats_servers_words() {
+    for (text, want) in mistakes() {
+        let said = said(&text);
+        assert!(said.contains(want), "{text}: {said}");
+        assert!(said.starts_with("x.conf:1:"), "{said}");
+    }
+}
+
+fn mistakes() -> Vec<(String, &'static str)> {
     let dir = "dir: \"d\"";
-    let cases = [
+    vec![
         (
             "operator: no.jwt".to_owned(),
             "error parsing operator JWT: open no.jwt: no such file or directory",
@@ -149,12 +157,7 @@ fn mistakes_are_named_in_nats_servers_words() {
             "trusted: x".to_owned(),
             "trust key \"x\" required to be a valid public operator nkey",
         ),
-    ];
-    for (text, want) in cases {
-        let said = said(&text);
-        assert!(said.contains(want), "{text}: {said}");
-        assert!(said.starts_with("x.conf:1:"), "{said}");
-    }
+    ]
 }
 
 #[test]

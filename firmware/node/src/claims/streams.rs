@@ -1,0 +1,108 @@
+use frond_account::AccountId;
+use frond_account::jwt::{JetStreamLimits, OperatorLimits};
+use frond_account::nkey::{Role, is_public_key};
+use frond_clock::Now;
+use frond_jetstream::AccountLimits;
+
+use super::Waiter;
+use crate::Node;
+
+impl Node {
+    /// Lets an account that came by JWT use streams, as far as it may.
+    pub(super) fn enable_claimed(&mut self, now: Now, key: &str) {
+        let directory = self.broker.directory();
+        let Some(id) = directory.find(key) else {
+            return;
+        };
+        let said = directory
+            .claimed(id)
+            .map(|account| &account.claims.nats.limits);
+        let Some(limits) = said.map(limits) else {
+            return;
+        };
+        // What it stored stays, out of reach, when it may store nothing any more.
+        if limits != NOTHING || self.has_streams(id) {
+            self.enable_streams(now, id, limits);
+        }
+    }
+
+    fn has_streams(&self, id: AccountId) -> bool {
+        let tenant = frond_jetstream::Tenant(id.0);
+        self.streams.as_ref().is_some_and(|streams| {
+            streams
+                .machine
+                .view()
+                .accounts()
+                .any(|it| it.tenant == tenant)
+        })
+    }
+
+    pub(crate) fn enable_all_claimed(&mut self, now: Now) {
+        let accounts = self.broker.directory().claimed_accounts();
+        let keys: Vec<String> = accounts
+            .map(|(_, account)| account.claims.subject.clone())
+            .collect();
+        for key in keys {
+            self.enable_claimed(now, &key);
+        }
+    }
+
+    /// Accounts whose streams the disk has are looked up at once, so that these work.
+    ///
+    /// spec: nats-server v2.15.1 server/jetstream.go `enableJetStream`
+    pub(crate) fn look_up_stored(&mut self, now: Now) {
+        let streams = self.streams.iter();
+        let names: Vec<String> = streams
+            .flat_map(|streams| streams.machine.dormant_accounts())
+            .filter(|name| is_public_key(Role::Account, name))
+            .map(str::to_owned)
+            .collect();
+        if self.claims.is_some() {
+            for key in names {
+                self.look_up(now, &key, Waiter::Nobody);
+            }
+        }
+    }
+}
+
+/// Tiers are by number of replicas; alone there is one.
+fn limits(said: &OperatorLimits) -> AccountLimits {
+    let tier = said.tiered_limits.get("R1");
+    let tier = tier.or_else(|| said.tiered_limits.values().next());
+    let JetStreamLimits {
+        mem_storage,
+        disk_storage,
+        streams,
+        consumer,
+        max_ack_pending,
+        mem_max_stream_bytes,
+        disk_max_stream_bytes,
+        max_bytes_required,
+        ..
+    } = tier.unwrap_or(&said.jetstream).clone();
+    if !said.has_jetstream() {
+        return NOTHING;
+    }
+    let positive = |value: i64| if value > 0 { value } else { -1 };
+    AccountLimits {
+        max_memory: mem_storage,
+        max_storage: disk_storage,
+        max_streams: streams,
+        max_consumers: consumer,
+        max_ack_pending: positive(max_ack_pending),
+        memory_max_stream_bytes: positive(mem_max_stream_bytes),
+        storage_max_stream_bytes: positive(disk_max_stream_bytes),
+        max_bytes_required,
+    }
+}
+
+const NOTHING: AccountLimits = AccountLimits {
+    max_memory: 0,
+    max_storage: 0,
+    max_streams: 0,
+    max_consumers: 0,
+    max_ack_pending: -1,
+    memory_max_stream_bytes: -1,
+    storage_max_stream_bytes: -1,
+    max_bytes_required: false,
+};
