@@ -4,6 +4,7 @@ use frond_config::{Config, Source};
 use frond_node::NodeSeed;
 
 use crate::Product;
+use crate::claims_dir::ClaimsDir;
 use crate::options::System;
 use crate::space::memory_bytes;
 use crate::tls::Contexts;
@@ -30,11 +31,13 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
             .and_then(|path| credentials.get(path));
         (links.solicit)(remote, &config.leafnodes, text.map(String::as_str))?;
     }
+    let jwts = read_jwts(config)?;
     Ok(NodeSeed {
         random: random()?,
         links,
         outboxes_bytes_max: usize::try_from(memory_bytes() / 4).unwrap_or(usize::MAX),
         credentials,
+        jwts,
     })
 }
 
@@ -51,6 +54,24 @@ pub(crate) fn read_credentials(config: &Config) -> Result<BTreeMap<String, Strin
     paths
         .map(|path| Ok((path.clone(), System.read(path)?)))
         .collect()
+}
+
+/// The account JWTs in the resolver's directory.
+///
+/// # Errors
+/// When the directory cannot be used, or the operators' own JWTs are no good.
+pub(crate) fn read_jwts(config: &Config) -> Result<BTreeMap<String, String>, String> {
+    let Some(dir) = claims_dir(config)? else {
+        return Ok(BTreeMap::new());
+    };
+    dir.read()
+        .map_err(|error| format!("cannot read the resolver's directory: {error}"))
+}
+
+/// Where account JWTs are kept.
+pub(crate) fn claims_dir(config: &Config) -> Result<Option<ClaimsDir>, String> {
+    let authority = frond_node::authority(config).map_err(|errors| errors.to_string())?;
+    ClaimsDir::of(config, &authority).map_err(|errors| errors.to_string())
 }
 
 fn random() -> Result<[u8; 32], String> {

@@ -7,6 +7,8 @@ use frond_clock::Instant;
 use frond_node::{Input, Node, Output, ReportRequest};
 use tokio::sync::Notify;
 
+use crate::claims::{self, ClaimsDisk};
+use crate::claims_dir::ClaimsDir;
 use crate::clock::Clock;
 use crate::connection::{Socket, Upgrade};
 use crate::dial;
@@ -26,6 +28,8 @@ pub(crate) struct Core {
     node: RefCell<Node>,
     sockets: RefCell<HashMap<Conn, Rc<Socket>>>,
     disk: RefCell<Option<Disk>>,
+    /// The directory of account JWTs.
+    claims: RefCell<ClaimsDisk>,
     next_conn: Cell<u64>,
     disk_backlog_bytes: Cell<usize>,
     dirty: RefCell<Vec<Conn>>,
@@ -63,6 +67,7 @@ impl Core {
             node: RefCell::new(node),
             sockets: RefCell::default(),
             disk: RefCell::new(disk),
+            claims: RefCell::new(ClaimsDisk::none()),
             next_conn: Cell::new(1),
             disk_backlog_bytes: Cell::new(0),
             dirty: RefCell::default(),
@@ -177,6 +182,11 @@ impl Core {
     /// The disk's threads, to end them.
     pub(crate) const fn disk(&self) -> &RefCell<Option<Disk>> {
         &self.disk
+    }
+
+    /// Account JWTs are kept there from now on.
+    pub(crate) fn keep_claims_in(self: &Rc<Self>, dir: ClaimsDir) {
+        *self.claims.borrow_mut() = ClaimsDisk::start(self, dir);
     }
 
     fn drain(self: &Rc<Self>) {
@@ -357,6 +367,8 @@ impl Core {
                     then,
                 ));
             }
+            Output::Claims(wish) => claims::carry_out(self, &self.claims.borrow(), wish),
+            Output::Resume(conn) => self.resume(conn),
             Output::Log { level, text } => log(level, &text),
         }
     }

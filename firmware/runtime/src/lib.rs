@@ -11,6 +11,8 @@
 mod args;
 mod banner;
 mod check;
+mod claims;
+mod claims_dir;
 mod cli;
 mod clock;
 mod connection;
@@ -18,6 +20,7 @@ mod core;
 mod data_dir;
 mod dial;
 mod disk;
+mod fetch;
 mod files;
 mod http;
 mod limits;
@@ -34,5 +37,6 @@ mod server;
 mod signals;
 mod space;
 mod tls;
+mod zone;
 
 pub use program::{Product, run};

@@ -63,3 +63,7 @@ pub(crate) const TLS_RECORD_OVERHEAD_BYTES_MAX: usize = 64;
 pub(crate) const CERT_TOLERANCE: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Files of certificates are looked at this often.
 pub(crate) const CERT_CHECK_EVERY: Duration = Duration::from_secs(4);
+/// Bytes of an account JWT that is read from a file or a URL.
+///
+/// spec: nats-io/jwt v2 `MaxTokenSize`
+pub(crate) const JWT_BYTES_MAX: u64 = 1 << 20;

@@ -2,10 +2,11 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use frond_node::LinkMakers;
+use frond_node::{LinkMakers, Node};
 
 use crate::check;
 use crate::cli::Cli;
+use crate::clock::Clock;
 use crate::files::program;
 use crate::log::{FATAL, Log};
 use crate::options::Options;
@@ -68,8 +69,10 @@ fn try_run(product: &Product) -> Result<(), String> {
         );
     }
     let options = read()?;
-    check::seed(product, &options.config)?;
+    let seed = check::seed(product, &options.config)?;
     if cli.test == Some(true) {
+        // What a start finds wrong later, a check says now.
+        Node::build(Clock::start().now(), &options.config, seed)?;
         return tell_valid(&options);
     }
     serve(product, options, &read)

@@ -38,7 +38,12 @@ fn try_reload(
     let credentials = check::read_credentials(&new.config)?;
     let contexts = core.tls().load(&new.config)?;
     let now = core.clock().now();
-    core.with_node(|node| node.reload(now, &new.config, credentials))?;
+    let jwts = check::read_jwts(&new.config)?;
+    core.with_node(|node| -> Result<(), String> {
+        node.reload(now, &new.config, credentials)?;
+        node.reread_claims(now, jwts);
+        Ok(())
+    })?;
     core.tls().replace(contexts);
     core.settle();
     if let Err(error) = log.apply(&new.config.log) {

@@ -18,7 +18,7 @@ use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
 use crate::signals::{self, Order};
 use crate::tls::Contexts;
-use crate::{Product, banner, check, data_dir, http, listener, reload, space};
+use crate::{Product, banner, check, claims, data_dir, http, listener, reload, space};
 
 /// A server that listens, until it is told to end.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ impl Server {
         let clock = Clock::start();
         let config = &options.config;
         let seed = check::seed(product, config)?;
+        claims::check_url(config, &seed).await?;
         let contexts = Contexts::default();
         contexts.replace(contexts.load(config)?);
         let nonce = random_nonce()?;
@@ -64,6 +65,9 @@ impl Server {
         }
         let meter = Meter::new(clock.now(), counters, &options.digest);
         let core = Core::new(clock, node, disk, meter, contexts);
+        if let Some(dir) = check::claims_dir(config)? {
+            core.keep_claims_in(dir);
+        }
         core.settle();
         let (orders_in, orders) = unbounded_channel();
         signals::listen(orders_in)

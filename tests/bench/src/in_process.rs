@@ -46,6 +46,7 @@ impl InProcess {
             },
             outboxes_bytes_max: 64 << 20,
             credentials: BTreeMap::new(),
+            jwts: BTreeMap::new(),
         };
         let now = Now {
             mono: Instant::from_nanos(1),

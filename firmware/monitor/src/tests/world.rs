@@ -82,6 +82,7 @@ impl World {
             },
             outboxes_bytes_max: 1 << 20,
             credentials: BTreeMap::new(),
+            jwts: BTreeMap::new(),
         };
         let mut node = Node::build(now, &config, seed).unwrap();
         node.set_client_port(now, 4222);
@@ -137,6 +138,8 @@ impl World {
                     | Output::Report { .. }
                     | Output::Reload { .. }
                     | Output::Finished
+                    | Output::Claims(_)
+                    | Output::Resume(_)
                     | Output::Log { .. } => {}
                 }
             }
