@@ -105,6 +105,7 @@ fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
     match kind {
         Listener::Client => core.tls().client(),
         Listener::Leaf => core.tls().leaf(),
+        Listener::WebSocket => core.tls().websocket(),
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) struct Outbound {
 pub(crate) struct Contexts {
     client: RefCell<Option<Rc<Inbound>>>,
     leaf: RefCell<Option<Rc<Inbound>>>,
+    websocket: RefCell<Option<Rc<Inbound>>>,
     https: RefCell<Option<Rc<Inbound>>>,
     remotes: RefCell<Vec<(Remote, Rc<Outbound>)>>,
     season: Arc<Season>,
@@ -50,6 +51,7 @@ pub(crate) struct Contexts {
 pub(crate) struct Loaded {
     client: Option<Rc<Inbound>>,
     leaf: Option<Rc<Inbound>>,
+    websocket: Option<Rc<Inbound>>,
     https: Option<Rc<Inbound>>,
     remotes: Vec<(Remote, Rc<Outbound>)>,
 }
@@ -83,6 +85,7 @@ impl Contexts {
         Ok(Loaded {
             client: inbound(config.tls.as_ref())?,
             leaf: inbound(config.leafnodes.tls.as_ref())?,
+            websocket: inbound(config.websocket.tls.as_ref())?,
             https: inbound(https.as_ref())?,
             remotes: remotes.collect::<Result<_, String>>()?,
         })
@@ -92,6 +95,7 @@ impl Contexts {
     pub(crate) fn replace(&self, loaded: Loaded) {
         self.client.replace(loaded.client);
         self.leaf.replace(loaded.leaf);
+        self.websocket.replace(loaded.websocket);
         self.https.replace(loaded.https);
         self.remotes.replace(loaded.remotes);
     }
@@ -104,6 +108,11 @@ impl Contexts {
     /// For the leafnode port.
     pub(crate) fn leaf(&self) -> Option<Rc<Inbound>> {
         self.leaf.borrow().clone()
+    }
+
+    /// For the WebSocket port.
+    pub(crate) fn websocket(&self) -> Option<Rc<Inbound>> {
+        self.websocket.borrow().clone()
     }
 
     /// For monitoring: the client port's certificate, and nobody is asked for one.
