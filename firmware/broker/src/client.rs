@@ -169,6 +169,7 @@ impl Broker {
             return;
         };
         session.state = State::Greeted;
+        self.guess_rtt(slot);
         self.client_judge(slot, connect);
     }
 
@@ -250,6 +251,9 @@ impl Broker {
         let verbose = connect.verbose;
         if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
             session.options = Options::of(*connect);
+            if !identity.name().is_empty() {
+                session.options.user = String::new();
+            }
         }
         if self.bind_client(slot, identity, Hello::Connected) && verbose {
             self.write(slot, encode::ok);

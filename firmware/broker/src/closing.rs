@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::broker::{Alarm, Ending};
-use crate::connection::{Hello, Kind, Session, State};
+use crate::connection::{Kind, Session, State};
 use crate::{Broker, ClosedClient, Level, Output};
 
 impl Broker {
@@ -27,16 +27,15 @@ impl Broker {
                     self.totals.stale_connections += 1;
                     self.totals.stale_links += 1;
                 }
+                let closed = self.closed_link(link, slot, cause);
                 self.end_link(link, cause);
+                let told = closed.map(|closed| Output::LinkDisconnected(Arc::new(closed)));
+                self.outputs.extend(told);
             }
             Kind::Client(mut session) => {
                 self.clients = self.clients.saturating_sub(1);
                 self.timers.cancel(&Alarm::Auth(conn));
                 self.timers.cancel(&Alarm::Ping(conn));
-                let known = matches!(
-                    session.state,
-                    State::Ready(Hello::Connected | Hello::Informed)
-                );
                 self.release(&mut session);
                 let closed = Arc::new(ClosedClient {
                     client: seen.unwrap_or_default(),
@@ -44,9 +43,7 @@ impl Broker {
                     reason: cause.into(),
                 });
                 self.closed.push(Arc::clone(&closed));
-                if known {
-                    self.outputs.push_back(Output::Disconnected(closed));
-                }
+                self.outputs.push_back(Output::Disconnected(closed));
             }
         }
         if ending == Ending::Wanted {

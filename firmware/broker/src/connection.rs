@@ -111,6 +111,8 @@ pub(crate) struct Ping {
     pub(crate) out: u32,
     pub(crate) sent: Option<Instant>,
     pub(crate) rtt: Option<Duration>,
+    /// What is shown until it is measured.
+    pub(crate) guess: Option<Duration>,
     pub(crate) measured: Option<Instant>,
 }
 

@@ -39,6 +39,18 @@ impl Broker {
         }
     }
 
+    /// Until the first ping shows better: how long it took to say who it is.
+    pub(crate) fn guess_rtt(&mut self, slot: u32) {
+        let now = self.now.mono;
+        let Some(connection) = self.conns.get_mut(slot) else {
+            return;
+        };
+        let since = now.since(connection.started.mono);
+        if let Some(session) = connection.session_mut() {
+            session.ping.guess = Some(since.max(Duration::from_nanos(1)));
+        }
+    }
+
     /// Soon after the start, and not for everybody at the same moment.
     pub(crate) fn plan_first_ping(&mut self, conn: Conn) {
         let after = self.ping_interval_over(self.transport_of(conn));

@@ -14,11 +14,19 @@ pub(crate) struct Options {
     pub(crate) name: String,
     pub(crate) lang: String,
     pub(crate) version: String,
+    /// Whom it says it is; empty once that is proven, or if it says nothing.
+    pub(crate) user: String,
 }
 
 impl Options {
     /// Keeps what is needed; words are cut to a length that nobody minds.
     pub(crate) fn of(connect: ConnectInfo) -> Self {
+        let user = match (&*connect.nkey, &*connect.user, &*connect.auth_token) {
+            ("", "", "") => String::new(),
+            ("", "", _) => "[REDACTED]".to_owned(),
+            ("", user, _) => user.to_owned(),
+            (key, ..) => key.to_owned(),
+        };
         Self {
             echo: connect.echo,
             verbose: connect.verbose,
@@ -29,6 +37,7 @@ impl Options {
             name: short(connect.name),
             lang: short(connect.lang),
             version: short(connect.version),
+            user: short(user),
         }
     }
 }

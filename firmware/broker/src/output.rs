@@ -4,7 +4,7 @@ use std::time::Duration;
 use frond_account::{AccountId, Question};
 use frond_wire::MessageBuf;
 
-use crate::{ClosedClient, Conn, Level, LinkId, Source};
+use crate::{ClientView, ClosedClient, Conn, Level, LinkId, Source};
 
 /// What the broker wants done, or wants known.
 #[derive(Debug)]
@@ -82,8 +82,12 @@ pub enum Output {
     },
     /// A client is now known and bound to its account.
     Connected(Conn),
-    /// A client that was bound is gone.
+    /// A client is gone, also one that never was bound.
     Disconnected(Arc<ClosedClient>),
+    /// A link is bound to an account now: its other end as a client would be shown.
+    LinkConnected(Box<ClientView>),
+    /// A link that was bound is cut.
+    LinkDisconnected(Arc<ClosedClient>),
     /// A client was turned away because it isn't who it says, or doesn't say.
     Rejected(Arc<ClosedClient>),
     /// Connections of this account came or went.

@@ -112,8 +112,10 @@ impl Broker {
         let Some(state) = self.accounts.get_mut(publication.account.0 as usize) else {
             return false;
         };
-        state.traffic.in_msgs += 1;
-        state.traffic.in_bytes += message.body_bytes() as u64;
+        if publication.origin != Origin::Internal {
+            state.traffic.in_msgs += 1;
+            state.traffic.in_bytes += message.body_bytes() as u64;
+        }
         let matches = state.interest.matches(message.subject, &self.subs);
         if matches.is_empty() || message.subject.is_empty() {
             return false;

@@ -8,7 +8,8 @@ use frond_wire::ConnectInfo;
 
 use crate::broker::InfoMoment;
 use crate::connection::{Hello, State};
-use crate::{Broker, ClosedClient, Conn, Output};
+use crate::options::Options;
+use crate::{Broker, ClientView, ClosedClient, Conn, LinkId, Output};
 
 impl Broker {
     /// What a client may do; `None` when nothing is forbidden to it.
@@ -44,27 +45,58 @@ impl Broker {
         Ok(())
     }
 
-    /// A client is turned away; with what it said of itself.
+    /// A client is turned away; what it said of itself is kept.
     pub(crate) fn tell_rejected(&mut self, slot: u32, said: Option<&ConnectInfo>, cause: &str) {
-        let Some(mut client) = self.client_view(slot) else {
+        if let (Some(said), Some(session)) = (
+            said,
+            self.conns.get_mut(slot).and_then(|it| it.session_mut()),
+        ) {
+            session.options = Options::of(said.clone());
+        }
+        let Some(client) = self.client_view(slot) else {
             return;
         };
-        if let Some(said) = said {
-            client.name.clone_from(&said.name);
-            client.lang.clone_from(&said.lang);
-            client.version.clone_from(&said.version);
-            client.user = match (&*said.nkey, &*said.user, &*said.auth_token) {
-                ("", "", "") => String::new(),
-                ("", "", _) => "[REDACTED]".to_owned(),
-                ("", user, _) => user.to_owned(),
-                (key, ..) => key.to_owned(),
-            };
-        }
         self.outputs
             .push_back(Output::Rejected(Arc::new(ClosedClient {
                 client,
                 stop: self.now.wall,
                 reason: cause.into(),
             })));
+    }
+
+    pub(crate) fn tell_link_connected(&mut self, id: LinkId) {
+        let slot = self.links.get(&id).and_then(|link| link.slot);
+        if let Some(view) = slot.and_then(|slot| self.link_view(id, slot)) {
+            self.outputs
+                .push_back(Output::LinkConnected(Box::new(view)));
+        }
+    }
+
+    /// What is told of a link's end; to be taken before the link forgets what it was bound to.
+    pub(crate) fn closed_link(&self, id: LinkId, slot: u32, cause: &str) -> Option<ClosedClient> {
+        Some(ClosedClient {
+            client: self.link_view(id, slot)?,
+            stop: self.now.wall,
+            reason: cause.into(),
+        })
+    }
+
+    /// The other end of a link, once it is bound.
+    fn link_view(&self, id: LinkId, slot: u32) -> Option<ClientView> {
+        let link = self.links.get(&id)?;
+        let (bound, connection) = (link.bound.as_ref()?, self.conns.get(slot)?);
+        let user = link.user.as_ref().map(|user| user.login.name());
+        Some(ClientView {
+            cid: connection.conn.0,
+            peer: Some(connection.peer),
+            name: bound.peer.name.clone(),
+            user: user.unwrap_or_default().to_owned(),
+            account: Some(bound.account),
+            start: connection.started.wall,
+            last_activity: connection.last_activity,
+            traffic: connection.traffic,
+            transport: connection.transport,
+            ..ClientView::default()
+        })
     }
 }

@@ -145,6 +145,7 @@ impl Upcalls for Up<'_> {
         {
             state.leafs += 1;
             self.broker.outputs.push_back(Output::Population(account));
+            self.broker.tell_link_connected(self.id);
         }
         true
     }

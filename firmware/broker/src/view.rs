@@ -23,7 +23,7 @@ pub struct ClientView {
     pub lang: String,
     /// The version of its library.
     pub version: String,
-    /// Its user, empty without one.
+    /// Its user, or whom it says it is; empty without one.
     pub user: String,
     /// Its account, once it is in one.
     pub account: Option<AccountId>,
@@ -288,17 +288,18 @@ impl Broker {
         };
         let ready = matches!(session.state, State::Ready(_));
         let user = session.identity.as_ref().map(|identity| identity.name());
+        let user = user.filter(|user| !user.is_empty());
         Some(ClientView {
             cid: connection.conn.0,
             peer: Some(connection.peer),
             name: session.options.name.clone(),
             lang: session.options.lang.clone(),
             version: session.options.version.clone(),
-            user: user.unwrap_or_default().to_owned(),
+            user: user.unwrap_or(&session.options.user).to_owned(),
             account: ready.then_some(session.account),
             start: connection.started.wall,
             last_activity: connection.last_activity,
-            rtt: session.ping.rtt,
+            rtt: session.ping.rtt.or(session.ping.guess),
             pending_bytes: connection.outbox.len(),
             traffic: connection.traffic,
             subscriptions: session.subs.len(),

@@ -156,6 +156,8 @@ impl Net {
             | Output::InterestChanged { .. }
             | Output::Connected(_)
             | Output::Disconnected(_)
+            | Output::LinkConnected(_)
+            | Output::LinkDisconnected(_)
             | Output::Rejected(_)
             | Output::Population(_) => {}
         }

@@ -143,7 +143,10 @@ impl World {
                 | Output::Log { .. }
                 | Output::Connected(_)
                 | Output::Disconnected(_)) => self.outputs.push(output),
-                Output::Rejected(_) | Output::Population(_) => {}
+                Output::LinkConnected(_)
+                | Output::LinkDisconnected(_)
+                | Output::Rejected(_)
+                | Output::Population(_) => {}
             }
         }
     }
@@ -170,6 +173,8 @@ impl World {
             | Output::Log { .. }
             | Output::Connected(_)
             | Output::Disconnected(_)
+            | Output::LinkConnected(_)
+            | Output::LinkDisconnected(_)
             | Output::Rejected(_)
             | Output::Population(_) => None,
         });

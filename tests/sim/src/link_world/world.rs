@@ -211,6 +211,8 @@ impl World {
                 | Output::InterestChanged { .. }
                 | Output::Connected(_)
                 | Output::Disconnected(_)
+                | Output::LinkConnected(_)
+                | Output::LinkDisconnected(_)
                 | Output::Rejected(_)
                 | Output::Population(_) => {}
             }
