@@ -8,7 +8,7 @@ use crate::query::{Query, Refusal};
 use crate::text::{compact, pretty};
 use crate::{
     Process, accountz, accstatz, clusters, connz, expvarz, healthz, jsz, leafz, metrics, root,
-    subsz, varz,
+    statsz, subsz, varz,
 };
 
 /// How a document is written.
@@ -65,6 +65,7 @@ impl Asked<'_> {
             Endpoint::Expvarz => Ok(self.page(&expvarz::document(self.process))),
             Endpoint::Profilez => Ok(self.page(&expvarz::profilez(query.text("name")))),
             Endpoint::Metrics => self.metrics(),
+            Endpoint::Statsz => Ok(self.page(&statsz::document(view, self.process))),
             Endpoint::Stacksz => Ok(Page::missing(expvarz::NO_STACKS)),
         }
     }

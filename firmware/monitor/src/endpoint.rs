@@ -16,6 +16,7 @@ pub(crate) enum Endpoint {
     Ipqueuesz,
     Expvarz,
     Stacksz,
+    Statsz,
     /// Only asked for over the system account.
     Profilez,
     /// Ours: all numbers as Prometheus reads them.
@@ -47,7 +48,7 @@ pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 16] = [
 ];
 
 /// Those that the system account is asked for, by the last token of the subject.
-const CALLED: [(&str, Endpoint); 13] = [
+const CALLED: [(&str, Endpoint); 14] = [
     ("VARZ", Endpoint::Varz),
     ("CONNZ", Endpoint::Connz),
     ("SUBSZ", Endpoint::Subsz),
@@ -61,6 +62,7 @@ const CALLED: [(&str, Endpoint); 13] = [
     ("IPQUEUESZ", Endpoint::Ipqueuesz),
     ("EXPVARZ", Endpoint::Expvarz),
     ("PROFILEZ", Endpoint::Profilez),
+    ("STATSZ", Endpoint::Statsz),
 ];
 
 /// Another name of `/subsz`.
@@ -91,6 +93,7 @@ impl Endpoint {
             | Self::Ipqueuesz
             | Self::Expvarz
             | Self::Stacksz
+            | Self::Statsz
             | Self::Profilez
             | Self::Metrics => false,
         }

@@ -42,4 +42,3 @@ pub use page::{JSON, Page};
 pub use process::{DiskCounts, Process};
 pub use render::render;
 pub use report::{Unanswered, report};
-pub use statsz::statsz;

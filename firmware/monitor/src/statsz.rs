@@ -2,18 +2,17 @@
 //!
 //! spec: nats-server v2.15.1 server/events.go `ServerStats`
 
-use frond_clock::Timestamp;
 use frond_node::View;
 use serde::Serialize;
 
 use crate::gather;
 use crate::process::Process;
 use crate::rows::Account;
-use crate::text::{When, compact, empty};
-use crate::varz::{ByKind, Counts, JetStreamVarz};
+use crate::text::{When, empty};
+use crate::varz::{ByKind, JetStreamVarz};
 
 #[derive(Debug, Serialize)]
-struct ServerStats {
+pub(crate) struct ServerStats {
     start: When,
     mem: u64,
     cores: usize,
@@ -47,47 +46,19 @@ struct MsgBytes {
     bytes: u64,
 }
 
-/// The figures as JSON on one line.
-#[must_use]
-pub fn statsz(view: &View<'_>, process: &Process<'_>) -> String {
-    let accounts = gather::accounts(view);
-    let used = |account: &&Account| account.clients + account.leafnodes > 0;
-    let jetstream = view.streams.map(|_| {
-        let mut told = gather::jetstream_varz(view);
-        if let Some(config) = &mut told.config {
-            config.store_dir.clear();
-        }
-        told
-    });
-    let active = accounts.iter().filter(used).count();
-    let start = view.started.wall;
-    compact(&document(
-        start,
-        &gather::counts(view),
-        active,
-        jetstream,
-        process,
-    ))
-}
-
-/// What a server tells of itself every few seconds; `active` accounts have connections.
-fn document(
-    start: Timestamp,
-    counts: &Counts,
-    active: usize,
-    jetstream: Option<JetStreamVarz>,
-    process: &Process<'_>,
-) -> ServerStats {
+/// What a server tells of itself every few seconds.
+pub(crate) fn document(view: &View<'_>, process: &Process<'_>) -> ServerStats {
+    let counts = gather::counts(view);
     let (all, clients) = (counts.totals.traffic, counts.client_traffic);
     let pair = |msgs, bytes| MsgBytes { msgs, bytes };
     ServerStats {
-        start: When(start),
+        start: When(view.started.wall),
         mem: process.resident_bytes,
         cores: process.cores,
         cpu: process.cpu_percent,
         connections: counts.clients,
         total_connections: counts.totals.connections,
-        active_accounts: active,
+        active_accounts: active(view),
         subscriptions: counts.subscriptions,
         sent: pair(all.out_msgs, all.out_bytes),
         sent_to_clients: pair(clients.out_msgs, clients.out_bytes),
@@ -102,7 +73,24 @@ fn document(
         ),
         stalled_clients: counts.totals.stalls,
         active_servers: 1,
-        jetstream,
+        jetstream: jetstream(view),
         gomaxprocs: process.cores,
     }
+}
+
+/// Accounts somebody is connected in.
+fn active(view: &View<'_>) -> usize {
+    let accounts = gather::accounts(view);
+    let used = |account: &&Account| account.clients + account.leafnodes > 0;
+    accounts.iter().filter(used).count()
+}
+
+/// As `/varz` shows it, without the directory.
+fn jetstream(view: &View<'_>) -> Option<JetStreamVarz> {
+    view.streams?;
+    let mut told = gather::jetstream_varz(view);
+    if let Some(config) = &mut told.config {
+        config.store_dir.clear();
+    }
+    Some(told)
 }

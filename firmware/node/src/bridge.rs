@@ -10,6 +10,7 @@ use frond_ledger::Recovered;
 use frond_wire::MessageBuf;
 
 use crate::owner::Owner;
+use crate::system::Kind;
 use crate::{Node, Output, StorageLimits, VERSION, setup};
 
 /// The streams of a node that has JetStream.
@@ -208,13 +209,17 @@ impl Node {
             }
             From::Connected(conn) => {
                 self.clients.insert(conn);
-                self.tell_connect(now, conn);
+                if let Some(client) = self.broker.client(conn) {
+                    self.tell_connect(now, &client, Kind::Client);
+                }
             }
             From::Disconnected(client) => {
                 self.clients.remove(&Conn(client.client.cid));
-                self.tell_disconnect(now, &client);
+                self.tell_disconnect(now, &client, Kind::Client);
                 self.last_closed = Some(client);
             }
+            From::LinkConnected(link) => self.tell_connect(now, &link, Kind::Leafnode),
+            From::LinkDisconnected(link) => self.tell_disconnect(now, &link, Kind::Leafnode),
             From::Rejected(client) => self.tell_rejection(now, &client),
             From::Population(account) => self.population_changed(now, account),
         }

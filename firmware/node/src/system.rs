@@ -24,6 +24,7 @@ use crate::Node;
 use crate::owner::Owner;
 
 use beat::Beat;
+pub(crate) use client_info::Kind;
 use pending::Pending;
 use services::Service;
 
@@ -121,3 +122,6 @@ impl Node {
         self.conns_time(now);
     }
 }
+
+#[cfg(test)]
+mod tests;

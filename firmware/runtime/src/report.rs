@@ -15,9 +15,6 @@ pub(crate) fn answer(
     let answer = core.with_node(|node| {
         let view = node.view(now);
         core.meter().borrow_mut().measure(now, "", |process| {
-            if request.what == ReportRequest::STATSZ {
-                return Ok(frond_monitor::statsz(&view, process));
-            }
             frond_monitor::report(&view, process, &request.what, &request.options)
         })
     });

@@ -129,6 +129,7 @@ fn members(endpoint: Endpoint) -> (&'static [Member], &'static [Member], &'stati
         Endpoint::Raftz => (&RAFTZ, &[], "RaftzEventOptions"),
         Endpoint::Profilez => (&PROFILEZ, &[], "ProfilezEventOptions"),
         Endpoint::Varz => (&[], &[], "VarzEventOptions"),
+        Endpoint::Statsz => (&[], &[], "StatszEventOptions"),
         Endpoint::Root | Endpoint::Expvarz | Endpoint::Stacksz | Endpoint::Metrics => {
             (&[], &[], "ExpvarzEventOptions")
         }

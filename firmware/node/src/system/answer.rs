@@ -88,7 +88,18 @@ impl Node {
                     self.tell(now, account, &subject, &figures);
                 }
             }
-            (Pending::Figures { .. }, Err(_)) => {}
+            (
+                Pending::Figures { account, subject },
+                Err(ReportError::Refused { code, description }),
+            ) => {
+                let answer = Answer {
+                    server: self.told(now.wall),
+                    data: None,
+                    error: Some(ApiError { code, description }),
+                };
+                self.tell(now, account, &subject, &answer);
+            }
+            (Pending::Figures { .. }, Err(ReportError::Silence)) => {}
         }
     }
 
@@ -112,6 +123,15 @@ impl Node {
             Ok(()) => self.send_answer(now, asker, None, None),
             Err(why) => self.send_refusal(now, asker, &why),
         }
+    }
+
+    /// The request is no JSON object.
+    pub(crate) fn send_unreadable(&mut self, now: Now, asker: &Asker) {
+        let error = ApiError {
+            code: 400,
+            description: "invalid JSON in the request".to_owned(),
+        };
+        self.send_answer(now, asker, None, Some(error));
     }
 
     fn send_refusal(&mut self, now: Now, asker: &Asker, why: &str) {

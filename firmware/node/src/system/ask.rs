@@ -62,10 +62,8 @@ impl Node {
             Service::Kick => self.answer_order(now, account, &message, Self::kick),
             Service::LameDuck => self.answer_order(now, account, &message, Self::send_away),
             Service::Reload => {
-                if let Some((_, asker)) = self.opened(account, &message)
-                    && let Some(ticket) = self.wait(now, Pending::Answer(asker))
-                {
-                    self.outputs.push_back(Output::Reload { ticket });
+                if let Some((_, asker)) = self.opened(account, &message) {
+                    self.answer_reload(now, asker, &message);
                 }
             }
         }
@@ -122,7 +120,8 @@ impl Node {
             None => self.statsz_subject(),
         };
         let then = Pending::Figures { account, subject };
-        self.want(now, ReportRequest::STATSZ.to_owned(), Vec::new(), then);
+        let options = message.payload.to_vec();
+        self.want(now, ReportRequest::STATSZ.to_owned(), options, then);
     }
 
     fn answer_order(
@@ -132,10 +131,22 @@ impl Node {
         message: &Message<'_>,
         order: fn(&mut Self, Now, Conn) -> Result<(), String>,
     ) {
-        // nats-server carries such an order out only for those who want to know how it went.
+        // As nats-server: an order that can't be read is ignored, one that nobody wants to hear of, too.
+        if Request::read(message).is_none() || message.payload.is_empty() {
+            return;
+        }
         if let Some((request, asker)) = self.opened(account, message) {
             let done = order(self, now, Conn(request.number("cid")));
             self.send_done(now, &asker, done);
+        }
+    }
+
+    fn answer_reload(&mut self, now: Now, asker: Asker, message: &Message<'_>) {
+        if Request::read(message).is_none() {
+            return self.send_unreadable(now, &asker);
+        }
+        if let Some(ticket) = self.wait(now, Pending::Answer(asker)) {
+            self.outputs.push_back(Output::Reload { ticket });
         }
     }
 

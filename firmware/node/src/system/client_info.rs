@@ -1,3 +1,4 @@
+use frond_account::Transport;
 use frond_broker::ClientView;
 use serde::Serialize;
 
@@ -33,12 +34,27 @@ pub(crate) struct ClientInfo {
     #[serde(skip_serializing_if = "String::is_empty")]
     name_tag: String,
     kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
     client_type: &'static str,
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A client.
+    Client,
+    /// Another server.
+    Leafnode,
 }
 
 impl Node {
     /// Who a client is; `stop` when it is gone.
-    pub(crate) fn client_info(&self, client: &ClientView, stop: Option<When>) -> ClientInfo {
+    pub(crate) fn client_info(
+        &self,
+        client: &ClientView,
+        kind: Kind,
+        stop: Option<When>,
+    ) -> ClientInfo {
         let default = self.broker.directory().default_account();
         let acc = self.account_name(client.account.unwrap_or(default));
         ClientInfo {
@@ -58,8 +74,15 @@ impl Node {
                 .and(client.rtt)
                 .map(|rtt| u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX)),
             stop,
-            kind: "Client",
-            client_type: "nats",
+            kind: match kind {
+                Kind::Client => "Client",
+                Kind::Leafnode => "Leafnode",
+            },
+            client_type: match (kind, client.transport) {
+                (Kind::Leafnode, _) => "",
+                (Kind::Client, Transport::Tcp | Transport::InProcess) => "nats",
+                (Kind::Client, Transport::WebSocket) => "websocket",
+            },
         }
     }
 }

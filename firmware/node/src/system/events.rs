@@ -1,13 +1,13 @@
 //! What this server tells unasked.
 
-use frond_broker::{ClosedClient, Conn};
+use frond_broker::{ClientView, ClosedClient};
 use frond_clock::{Now, Timestamp};
 use serde::Serialize;
 
 use crate::Node;
 
 use super::account_stat::MsgBytes;
-use super::client_info::ClientInfo;
+use super::client_info::{ClientInfo, Kind};
 use super::server_info::{ServerInfo, When};
 
 /// What every event begins with.
@@ -50,10 +50,7 @@ impl Node {
     }
 
     /// spec: nats-server v2.15.1 server/events.go `accountConnectEvent`
-    pub(crate) fn tell_connect(&mut self, now: Now, conn: Conn) {
-        let Some(client) = self.broker.client(conn) else {
-            return;
-        };
+    pub(crate) fn tell_connect(&mut self, now: Now, client: &ClientView, kind: Kind) {
         let name = client.account.map(|account| self.account_name(account));
         let subject = format!("$SYS.ACCOUNT.{}.CONNECT", name.unwrap_or_default());
         let Some(into) = self.listener_of(&subject) else {
@@ -61,19 +58,20 @@ impl Node {
         };
         let event = Connect {
             typed: self.typed(now.wall, "client_connect"),
-            client: self.client_info(&client, None),
+            client: self.client_info(client, kind, None),
             server: self.told(now.wall),
         };
         self.tell(now, into, &subject, &event);
     }
 
     /// spec: nats-server v2.15.1 server/events.go `accountDisconnectEvent`
-    pub(crate) fn tell_disconnect(&mut self, now: Now, closed: &ClosedClient) {
-        let account = closed.client.account;
-        let name = account.map(|account| self.account_name(account));
-        let subject = format!("$SYS.ACCOUNT.{}.DISCONNECT", name.unwrap_or_default());
+    pub(crate) fn tell_disconnect(&mut self, now: Now, closed: &ClosedClient, kind: Kind) {
+        // Who never came further was in the default account.
+        let default = self.broker.directory().default_account();
+        let name = self.account_name(closed.client.account.unwrap_or(default));
+        let subject = format!("$SYS.ACCOUNT.{name}.DISCONNECT");
         if let Some(into) = self.listener_of(&subject) {
-            let event = self.disconnect(now, closed);
+            let event = self.disconnect(now, closed, kind);
             self.tell(now, into, &subject, &event);
         }
     }
@@ -82,14 +80,14 @@ impl Node {
     pub(crate) fn tell_rejection(&mut self, now: Now, closed: &ClosedClient) {
         let subject = format!("$SYS.SERVER.{}.CLIENT.AUTH.ERR", self.facts().id);
         if let Some(into) = self.listener_of(&subject) {
-            let event = self.disconnect(now, closed);
+            let event = self.disconnect(now, closed, Kind::Client);
             self.tell(now, into, &subject, &event);
         }
         let subject = "$SYS.ACCOUNT.CLIENT.AUTH.ERR";
         let default = self.broker.directory().default_account();
         let account = closed.client.account.unwrap_or(default);
         if self.system.is_some() && self.broker.has_interest(account, subject) {
-            let event = self.disconnect(now, closed);
+            let event = self.disconnect(now, closed, Kind::Client);
             self.tell(now, account, subject, &event);
         }
     }
@@ -121,11 +119,11 @@ impl Node {
             .then_some(account)
     }
 
-    fn disconnect(&mut self, now: Now, closed: &ClosedClient) -> Disconnect {
+    fn disconnect(&mut self, now: Now, closed: &ClosedClient, kind: Kind) -> Disconnect {
         let traffic = closed.client.traffic;
         Disconnect {
             typed: self.typed(closed.stop, "client_disconnect"),
-            client: self.client_info(&closed.client, Some(When(closed.stop))),
+            client: self.client_info(&closed.client, kind, Some(When(closed.stop))),
             server: self.told(now.wall),
             sent: MsgBytes {
                 msgs: traffic.in_msgs,

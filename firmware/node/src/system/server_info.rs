@@ -70,7 +70,7 @@ impl Node {
 const FEATURE_FLAGS: [(&str, bool); 4] = [
     ("js_ack_fc_v2", false),
     ("js_api_reply_v2", false),
-    ("js_raft_delete_range", false),
+    ("js_raft_delete_range", true),
     ("js_snapshot_sources", false),
 ];
 
