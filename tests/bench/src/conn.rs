@@ -6,20 +6,15 @@ use std::time::Duration;
 
 use interop::Server;
 
+use crate::carrier::{Carrier, Stream};
+
 const READ_BOUND: Duration = Duration::from_secs(30);
 const BUFFER_BYTES: usize = 256 * 1024;
-
-/// What carries the bytes of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
-    /// TCP as it is.
-    Plain,
-}
 
 /// A blocking connection with its own read buffer.
 #[derive(Debug)]
 pub struct Conn {
-    stream: TcpStream,
+    stream: Stream,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -31,20 +26,24 @@ impl Conn {
     /// # Panics
     /// When the server isn't there or refuses.
     #[must_use]
-    pub fn open(server: &Server, carrier: Carrier) -> Self {
-        let Carrier::Plain = carrier;
-        let stream = TcpStream::connect(server.addr()).expect("the server is there");
-        stream.set_nodelay(true).expect("a socket option");
-        stream
+    pub fn open(server: &Server, carrier: &Carrier) -> Self {
+        let socket = match carrier {
+            Carrier::Plain | Carrier::Tls(_) => TcpStream::connect(server.addr()),
+            Carrier::WebSocket(port) => TcpStream::connect(("127.0.0.1", *port)),
+        };
+        let socket = socket.expect("the server is there");
+        socket.set_nodelay(true).expect("a socket option");
+        socket
             .set_read_timeout(Some(READ_BOUND))
             .expect("a socket option");
+        let (stream, info) = Stream::over(socket, carrier).expect("the server lets us in");
         let mut this = Self {
             stream,
             buffer: vec![0; BUFFER_BYTES],
             start: 0,
             end: 0,
         };
-        let info = this.line();
+        let info = if info.is_empty() { this.line() } else { info };
         assert!(info.starts_with(b"INFO "), "expected INFO");
         this.send(b"CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true}\r\n");
         this.settle();
@@ -57,7 +56,7 @@ impl Conn {
     /// When the system has no more files.
     #[must_use]
     pub fn twin(&self) -> TcpStream {
-        self.stream.try_clone().expect("a further handle")
+        self.stream.socket().try_clone().expect("a further handle")
     }
 
     /// Sends bytes as they are.
@@ -67,6 +66,7 @@ impl Conn {
     pub fn send(&mut self, bytes: &[u8]) {
         self.stream
             .write_all(bytes)
+            .and_then(|()| self.stream.flush())
             .expect("the server takes what is sent");
     }
 

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use interop::Server;
 
-use crate::conn::{Carrier, Conn};
+use crate::carrier::Carrier;
+use crate::conn::Conn;
 use crate::measure::{Measure, Sample, latencies, record};
 
 /// Bytes written at once, about: what a client library's buffer holds.
@@ -33,8 +34,6 @@ pub struct Flow {
     pub headers: bool,
     /// Bytes of payload.
     pub payload_bytes: usize,
-    /// What carries the bytes.
-    pub carrier: Carrier,
 }
 
 /// How subscribers of one subject share its messages.
@@ -57,7 +56,6 @@ impl Flow {
             many_subjects: false,
             headers: false,
             payload_bytes: 128,
-            carrier: Carrier::Plain,
         }
     }
 }
@@ -82,9 +80,11 @@ struct Count {
 /// # Panics
 /// When the server loses a connection.
 #[must_use]
-pub fn flow(server: &Server, flow: Flow, messages: u64) -> Sample {
+pub fn flow(server: &Server, carrier: &Carrier, flow: Flow, messages: u64) -> Sample {
     let each = messages / u64::try_from(flow.lanes).expect("few");
-    let lanes: Vec<Lane> = (0..flow.lanes).map(|nth| lane(server, flow, nth)).collect();
+    let lanes: Vec<Lane> = (0..flow.lanes)
+        .map(|nth| lane(server, carrier, flow, nth))
+        .collect();
     let measure = Measure::begin(server);
     std::thread::scope(|scope| {
         for mut lane in lanes {
@@ -112,7 +112,7 @@ pub fn flow(server: &Server, flow: Flow, messages: u64) -> Sample {
     measure.end(server, each * lanes * subscribers, latencies())
 }
 
-fn lane(server: &Server, flow: Flow, nth: usize) -> Lane {
+fn lane(server: &Server, carrier: &Carrier, flow: Flow, nth: usize) -> Lane {
     let header: &[u8] = if flow.headers {
         b"NATS/1.0\r\nA-Key: some value\r\n\r\n"
     } else {
@@ -120,7 +120,7 @@ fn lane(server: &Server, flow: Flow, nth: usize) -> Lane {
     };
     let shared = Arc::<Count>::default();
     let readers = (0..flow.subscribers).map(|_| {
-        let mut conn = Conn::open(server, flow.carrier);
+        let mut conn = Conn::open(server, carrier);
         let queue = if flow.sharing == Sharing::Queue {
             "q "
         } else {
@@ -161,7 +161,7 @@ fn lane(server: &Server, flow: Flow, nth: usize) -> Lane {
     };
     let frames = (0..count).map(|at| frame(if flow.many_subjects { at } else { 0 }));
     Lane {
-        publisher: Conn::open(server, flow.carrier),
+        publisher: Conn::open(server, carrier),
         readers,
         chunk: frames.flatten().collect(),
         chunk_messages: u64::try_from(count).expect("small"),
@@ -212,11 +212,11 @@ fn publish_all(mut lane: Lane, messages: u64, counts: &[Arc<Count>]) {
 /// # Panics
 /// When the server loses a connection.
 #[must_use]
-pub fn request_reply(server: &Server, requests: u64, window: usize) -> Sample {
-    let mut service = Conn::open(server, Carrier::Plain);
+pub fn request_reply(server: &Server, carrier: &Carrier, requests: u64, window: usize) -> Sample {
+    let mut service = Conn::open(server, carrier);
     service.send(b"SUB svc 1\r\n");
     service.settle();
-    let mut client = Conn::open(server, Carrier::Plain);
+    let mut client = Conn::open(server, carrier);
     client.send(b"SUB _INBOX.bench.* 1\r\n");
     client.settle();
     let mut latency = latencies();

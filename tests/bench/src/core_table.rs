@@ -1,7 +1,8 @@
 //! Core messaging: rates, processor time, system calls, latency, memory; no JetStream.
 
 use bench::{
-    Flow, Sample, Sharing, flow, idle_bytes_per_connection, request_reply, syscalls_per_message,
+    Door, Flow, Place, Sample, Sharing, flow, idle_bytes_per_connection, request_reply,
+    syscalls_per_message,
 };
 use interop::{Kind, Server, Setup, say};
 
@@ -10,82 +11,119 @@ const KINDS: [Kind; 2] = [Kind::Leaf, Kind::Real];
 /// The part of a load that is run to count system calls.
 const COUNTED_PART: u64 = 4;
 
-type Load = fn(&Server, u64) -> Sample;
+type Load = fn(&Place, u64) -> Sample;
 
 /// What is run, and how many messages.
-const LOADS: &[(&str, u64, Load)] = &[
-    ("1:1, 128 B", 3_000_000, |server, messages| {
-        flow(server, Flow::to(1), messages)
+const LOADS: &[(&str, Door, u64, Load)] = &[
+    ("1:1, 128 B", Door::Plain, 3_000_000, |place, messages| {
+        flow(&place.server, &place.carrier, Flow::to(1), messages)
     }),
-    ("fan-out 1:5, 128 B", 1_000_000, |server, messages| {
-        flow(server, Flow::to(5), messages)
-    }),
-    ("4:4, 128 B", 6_000_000, |server, messages| {
+    (
+        "fan-out 1:5, 128 B",
+        Door::Plain,
+        1_000_000,
+        |place, messages| flow(&place.server, &place.carrier, Flow::to(5), messages),
+    ),
+    ("4:4, 128 B", Door::Plain, 6_000_000, |place, messages| {
         let four = Flow {
             lanes: 4,
             ..Flow::to(1)
         };
-        flow(server, four, messages)
+        flow(&place.server, &place.carrier, four, messages)
     }),
-    ("no subscriber, 128 B", 6_000_000, |server, messages| {
-        flow(server, Flow::to(0), messages)
-    }),
-    ("1:1, 16 B", 4_000_000, |server, messages| {
+    (
+        "no subscriber, 128 B",
+        Door::Plain,
+        6_000_000,
+        |place, messages| flow(&place.server, &place.carrier, Flow::to(0), messages),
+    ),
+    ("1:1, 16 B", Door::Plain, 4_000_000, |place, messages| {
         let small = Flow {
             payload_bytes: 16,
             ..Flow::to(1)
         };
-        flow(server, small, messages)
+        flow(&place.server, &place.carrier, small, messages)
     }),
-    ("1:1, 128 B, headers", 2_000_000, |server, messages| {
-        let with_headers = Flow {
-            headers: true,
-            ..Flow::to(1)
-        };
-        flow(server, with_headers, messages)
-    }),
-    ("queue group of 4, 128 B", 2_000_000, |server, messages| {
-        let shared = Flow {
-            sharing: Sharing::Queue,
-            ..Flow::to(4)
-        };
-        flow(server, shared, messages)
-    }),
-    ("1:1, 1000 subjects", 2_000_000, |server, messages| {
-        let many = Flow {
-            many_subjects: true,
-            ..Flow::to(1)
-        };
-        flow(server, many, messages)
-    }),
-    ("1:1, 4 KiB", 500_000, |server, messages| {
+    (
+        "1:1, 128 B, headers",
+        Door::Plain,
+        2_000_000,
+        |place, messages| {
+            let with_headers = Flow {
+                headers: true,
+                ..Flow::to(1)
+            };
+            flow(&place.server, &place.carrier, with_headers, messages)
+        },
+    ),
+    (
+        "queue group of 4, 128 B",
+        Door::Plain,
+        2_000_000,
+        |place, messages| {
+            let shared = Flow {
+                sharing: Sharing::Queue,
+                ..Flow::to(4)
+            };
+            flow(&place.server, &place.carrier, shared, messages)
+        },
+    ),
+    (
+        "1:1, 1000 subjects",
+        Door::Plain,
+        2_000_000,
+        |place, messages| {
+            let many = Flow {
+                many_subjects: true,
+                ..Flow::to(1)
+            };
+            flow(&place.server, &place.carrier, many, messages)
+        },
+    ),
+    ("1:1, 4 KiB", Door::Plain, 500_000, |place, messages| {
         let page = Flow {
             payload_bytes: 4096,
             ..Flow::to(1)
         };
-        flow(server, page, messages)
+        flow(&place.server, &place.carrier, page, messages)
     }),
-    ("1:1, 64 KiB", 60_000, |server, messages| {
+    ("1:1, 64 KiB", Door::Plain, 60_000, |place, messages| {
         let large = Flow {
             payload_bytes: 65_536,
             ..Flow::to(1)
         };
-        flow(server, large, messages)
+        flow(&place.server, &place.carrier, large, messages)
     }),
-    ("1:1, 1 MiB", 4_000, |server, messages| {
+    ("1:1, 1 MiB", Door::Plain, 4_000, |place, messages| {
         let huge = Flow {
             payload_bytes: 1 << 20,
             ..Flow::to(1)
         };
-        flow(server, huge, messages)
-    }),
-    ("request-reply, alone", 30_000, |server, messages| {
-        request_reply(server, messages, 1)
+        flow(&place.server, &place.carrier, huge, messages)
     }),
     (
+        "1:1 over TLS, 128 B",
+        Door::Tls,
+        1_000_000,
+        |place, messages| flow(&place.server, &place.carrier, Flow::to(1), messages),
+    ),
+    (
+        "1:1 over WebSocket, 128 B",
+        Door::WebSocket,
+        1_000_000,
+        |place, messages| flow(&place.server, &place.carrier, Flow::to(1), messages),
+    ),
+    (
+        "request-reply, alone",
+        Door::Plain,
+        30_000,
+        |place, messages| request_reply(&place.server, &place.carrier, messages, 1),
+    ),
+    (
         "request-reply, 256 under way",
+        Door::Plain,
         500_000,
-        |server, messages| request_reply(server, messages, 256),
+        |place, messages| request_reply(&place.server, &place.carrier, messages, 256),
     ),
 ];
 
@@ -125,7 +163,7 @@ pub(crate) fn flows(rounds: usize, only: Option<&str>) {
     let wanted = LOADS
         .iter()
         .filter(|(name, ..)| only.is_none_or(|only| name.contains(only)));
-    for (name, messages, load) in wanted {
+    for (name, door, messages, load) in wanted {
         let mut samples: [Vec<Sample>; 2] = [Vec::new(), Vec::new()];
         for round in 0..rounds {
             for (kind, samples) in KINDS.iter().zip(&mut samples) {
@@ -134,13 +172,15 @@ pub(crate) fn flows(rounds: usize, only: Option<&str>) {
                     kind.name(),
                     round + 1
                 ));
-                samples.push(load(&Server::start(*kind, &Setup::core()), *messages));
+                samples.push(load(&Place::open(*kind, *door), *messages));
             }
         }
         let [ours, theirs] = samples;
         let calls = KINDS.map(|kind| {
-            let server = Server::start(kind, &Setup::core());
-            syscalls_per_message(&server, || load(&server, messages / COUNTED_PART).messages)
+            let place = Place::open(kind, *door);
+            syscalls_per_message(&place.server, || {
+                load(&place, messages / COUNTED_PART).messages
+            })
         });
         print(name, &row(&ours, calls[0]), &row(&theirs, calls[1]));
     }

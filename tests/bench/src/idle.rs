@@ -5,7 +5,8 @@ use std::net::TcpStream;
 
 use interop::Server;
 
-use crate::conn::{Carrier, Conn};
+use crate::carrier::Carrier;
+use crate::conn::Conn;
 
 /// Bytes of resident memory that each of many idle clients costs.
 ///
@@ -13,7 +14,7 @@ use crate::conn::{Carrier, Conn};
 /// When the server refuses one.
 #[must_use]
 pub fn idle_bytes_per_connection(server: &Server, connections: usize) -> f64 {
-    let first = Conn::open(server, Carrier::Plain);
+    let first = Conn::open(server, &Carrier::Plain);
     let before = server.usage().rss_bytes;
     let held: Vec<TcpStream> = (0..connections).map(|_| quiet(server)).collect();
     let after = server.usage().rss_bytes;

@@ -10,6 +10,7 @@
     reason = "a benchmark reads clocks and files, and fails by panicking"
 )]
 
+mod carrier;
 mod conn;
 mod contender;
 mod core_load;
@@ -19,10 +20,13 @@ mod idle;
 mod in_process;
 mod lone;
 mod measure;
+mod place;
 mod stream_load;
 mod syscalls;
+mod ws;
 
-pub use conn::{Carrier, Conn};
+pub use carrier::Carrier;
+pub use conn::Conn;
 pub use contender::{Contender, contenders};
 pub use core_load::{Flow, Sharing, flow, request_reply};
 pub use counted::{counted, monitored};
@@ -31,5 +35,6 @@ pub use idle::idle_bytes_per_connection;
 pub use in_process::InProcess;
 pub use lone::{Lone, lone_publishes};
 pub use measure::{Measure, Sample};
+pub use place::{Door, Place};
 pub use stream_load::{ask, create_stream, publish_pipelined, publish_synchronous};
 pub use syscalls::syscalls_per_message;

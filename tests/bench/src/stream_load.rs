@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use interop::Server;
 
-use crate::conn::{Carrier, Conn};
+use crate::carrier::Carrier;
+use crate::conn::Conn;
 use crate::measure::{Measure, Sample, latencies, record};
 
 const PAYLOAD: [u8; 128] = [b'x'; 128];
@@ -16,7 +17,7 @@ const PAYLOAD: [u8; 128] = [b'x'; 128];
 /// # Panics
 /// When no answer comes.
 pub fn ask(server: &Server, subject: &str, body: &str) -> String {
-    let mut conn = Conn::open(server, Carrier::Plain);
+    let mut conn = Conn::open(server, &Carrier::Plain);
     conn.send(
         format!(
             "SUB _INBOX.ask 1\r\nPUB {subject} _INBOX.ask {}\r\n{body}\r\n",
@@ -88,7 +89,7 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     pub(crate) fn new(server: &Server, nth: usize) -> Self {
-        let mut conn = Conn::open(server, Carrier::Plain);
+        let mut conn = Conn::open(server, &Carrier::Plain);
         conn.send(format!("SUB _INBOX.bench.{nth} 1\r\n").as_bytes());
         conn.settle();
         let line = format!("PUB bench.1 _INBOX.bench.{nth} 128\r\n");
