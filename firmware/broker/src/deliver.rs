@@ -49,8 +49,11 @@ impl Broker {
         if matches!(sub.tie, Tie::Shadow(_)) && !delivery.renamed {
             return self.deliver_imported(id, delivery);
         }
-        let (slot, sid) = match &sub.owner {
-            Owner::Client { slot, sid } => (*slot, sid),
+        match &sub.owner {
+            Owner::Client { slot, .. } => {
+                let slot = *slot;
+                self.deliver_to_client(id, slot, delivery)
+            }
             Owner::Internal(number) => {
                 let number = *number;
                 let account = match &sub.tie {
@@ -59,20 +62,29 @@ impl Broker {
                 };
                 sub.delivered += 1;
                 self.deliver_internal(account, number, delivery);
-                return true;
+                true
             }
-            Owner::Link { .. } => return false,
+            Owner::Link { .. } => false,
             Owner::Import(import) => {
                 let (import, account) = (Arc::clone(import), sub.account);
                 sub.delivered += 1;
-                return self.request(&import, account, delivery.publication);
+                self.request(&import, account, delivery.publication)
             }
             Owner::Responses => {
                 let account = sub.account;
                 sub.delivered += 1;
                 self.respond(account, delivery.publication);
-                return true;
+                true
             }
+        }
+    }
+
+    fn deliver_to_client(&mut self, id: SubId, slot: u32, delivery: &mut Delivery<'_>) -> bool {
+        let Some(sub) = self.subs.get_mut(id) else {
+            return false;
+        };
+        let Owner::Client { sid, .. } = &sub.owner else {
+            return false;
         };
         let no_echo = Origin::Client { slot, echo: false };
         if delivery.publication.origin == no_echo || (sub.max > 0 && sub.delivered >= sub.max) {
