@@ -151,7 +151,8 @@ impl Connection {
     async fn run(mut self) {
         let cause = self.serve().await;
         if self.socket.closing.get() {
-            self.say_goodbye().await;
+            // On the heap, as all that is rare: each task has room for what lives across an await.
+            Box::pin(self.say_goodbye()).await;
         }
         self.core.remove(self.conn);
         self.core.handle(Input::Closed {
@@ -164,7 +165,6 @@ impl Connection {
         while !self.socket.closing.get() {
             let upgrade = self.socket.upgrade.take();
             if let Some(how) = upgrade {
-                // On the heap: each task has room for what lives across an await.
                 match Box::pin(self.shake_hands(how)).await {
                     Ok(()) => continue,
                     Err(cause) => return cause,
@@ -192,7 +192,7 @@ impl Connection {
                 () = until(socket.cut_at()), if socket.blocked.get() => {
                     return "Slow Consumer (Write Deadline)";
                 }
-                () = pause(STALL_WAIT), if stalled => self.next = Next::Read(1),
+                () = stall(), if stalled => self.next = Next::Read(1),
                 () = socket.changed.notified() => {}
                 () = self.core.caught_up.notified(), if !self.core.may_read() => {}
             }
@@ -411,7 +411,6 @@ impl Connection {
 /// Takes what the peer still sends: closing over unread bytes would reset the connection and
 /// could take our last words from the peer.
 async fn read_to_end(stream: &tokio::net::TcpStream) {
-    // On the heap: each connection's task has room for what lives across an await.
     let mut sink = vec![0; FAREWELL_BUFFER_BYTES];
     let mut left = FAREWELL_READ_BYTES_MAX;
     while left > 0 && stream.readable().await.is_ok() {
@@ -439,9 +438,13 @@ const TLS_HANDSHAKE: u8 = 0x16;
 
 async fn until(at: Option<Instant>) {
     match at {
-        Some(at) => tokio::time::sleep_until(at).await,
+        Some(at) => Box::pin(tokio::time::sleep_until(at)).await,
         None => std::future::pending().await,
     }
+}
+
+async fn stall() {
+    Box::pin(pause(STALL_WAIT)).await;
 }
 
 #[cfg(test)]
@@ -449,7 +452,7 @@ mod tests {
     use super::*;
 
     /// What one idle connection costs here, besides what tokio keeps of its socket.
-    const TASK_BYTES_MAX: usize = 1024;
+    const TASK_BYTES_MAX: usize = 768;
 
     fn size<F: Future>(_: fn(Connection) -> F) -> usize {
         size_of::<F>()
