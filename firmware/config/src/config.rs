@@ -242,6 +242,18 @@ impl Config {
         }
     }
 
+    /// Errors about what accounts share, which take all accounts to be seen: they point at the
+    /// block, as nats-server's do.
+    #[must_use]
+    pub fn at_accounts(&self, texts: Vec<String>) -> ConfigErrors {
+        let at = self.places.of(&["accounts"]);
+        let error = |text: String| match at {
+            Some(at) => ConfigError::option(at, text, ""),
+            None => ConfigError::placeless(text, ""),
+        };
+        ConfigErrors(texts.into_iter().map(error).collect())
+    }
+
     /// What a start warns about, in nats-server's words.
     pub fn advice(&self) -> Vec<String> {
         check::advice(self)

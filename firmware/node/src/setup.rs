@@ -2,7 +2,7 @@
 
 use frond_account as account;
 use frond_broker::Limits;
-use frond_config::{self as config, Config};
+use frond_config::{self as config, Config, ConfigErrors};
 use frond_jetstream::AccountLimits;
 
 use crate::{Authority, sharing};
@@ -78,6 +78,18 @@ fn websocket_door(config: &Config) -> Option<account::DoorPlan> {
         users: single.into_iter().chain(global).chain(named).collect(),
         no_auth_user: socket.no_auth_user.clone(),
     })
+}
+
+/// Whether the accounts' exports and imports fit each other.
+///
+/// # Errors
+/// Each misfit, at its place in the file.
+pub fn check_accounts(config: &Config) -> Result<(), ConfigErrors> {
+    match account::Directory::build(&plan(config, &Authority::default()), None) {
+        Err(account::DirectoryError::Sharing(texts)) => Err(config.at_accounts(texts)),
+        // What else may be wrong with users is told when the node is built.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 fn global_users(authorization: &config::Authorization) -> Vec<account::UserPlan> {

@@ -50,6 +50,7 @@ impl Options {
         };
         options.overlay(cli)?;
         options.config.check()?;
+        frond_node::check_accounts(&options.config)?;
         Ok(options)
     }
 
