@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use frond_account::Permissions;
+use frond_account::{AccountId, Permissions};
 use frond_clock::Now;
 use frond_wire::ConnectInfo;
 
@@ -18,6 +18,13 @@ impl Broker {
         let session = self.conns.get(*self.by_conn.get(&conn)?)?.session()?;
         let access = session.access.as_ref()?;
         Some(access.permissions())
+    }
+
+    /// Clients and leafnodes in an account.
+    #[must_use]
+    pub fn connected(&self, account: AccountId) -> u32 {
+        let state = self.accounts.get(account.0 as usize);
+        state.map_or(0, |state| state.clients + state.leafs)
     }
 
     /// Asks one client to go elsewhere.

@@ -194,8 +194,16 @@ impl Broker {
 
     /// All accounts.
     pub fn account_views(&self) -> impl Iterator<Item = AccountView> {
-        (0..).zip(&self.accounts).map(|(id, state)| AccountView {
-            account: AccountId(id),
+        let ids = (0..).map(AccountId).take(self.accounts.len());
+        ids.filter_map(|id| self.account_view(id))
+    }
+
+    /// One account.
+    #[must_use]
+    pub fn account_view(&self, account: AccountId) -> Option<AccountView> {
+        let state = self.accounts.get(account.0 as usize)?;
+        Some(AccountView {
+            account,
             clients: state.clients,
             leafnodes: state.leafs,
             subscriptions: state.interest.len(),

@@ -74,24 +74,27 @@ impl Node {
 
     /// Gives every account that came since the services each account has.
     pub(crate) fn serve_accounts(&mut self) {
-        let Some(system) = &self.system else {
-            return;
-        };
         let accounts = self.broker.directory().accounts();
-        let new: Vec<_> = (0..)
+        let ids: Vec<_> = (0..)
             .zip(accounts)
             .filter(|(_, account)| account.exists)
-            .map(|(id, account)| (AccountId(id), account.name.to_string()))
-            .filter(|(id, _)| !system.served.contains(id))
+            .map(|(id, _)| AccountId(id))
             .collect();
-        let system_account = system.account;
-        for (account, _) in new {
-            for (subject, service) in services::of_account(account == system_account) {
-                self.serve(account, subject, *service);
-            }
-            if let Some(system) = &mut self.system {
-                system.served.insert(account);
-            }
+        for account in ids {
+            self.serve_account(account);
+        }
+    }
+
+    /// Gives an account the services each account has, once.
+    pub(crate) fn serve_account(&mut self, account: AccountId) {
+        let Some(system) = &mut self.system else {
+            return;
+        };
+        if !system.served.insert(account) {
+            return;
+        }
+        for (subject, service) in services::of_account(account == system.account) {
+            self.serve(account, subject, *service);
         }
     }
 

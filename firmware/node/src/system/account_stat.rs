@@ -1,4 +1,4 @@
-use frond_account::{AccountId, DEFAULT_ACCOUNT};
+use frond_account::AccountId;
 use frond_broker::AccountView;
 use frond_clock::Now;
 use frond_wire::Message;
@@ -48,17 +48,14 @@ pub(crate) struct MsgBytes {
 impl Node {
     /// Connections of an account came or went: told at once, and again after a while.
     pub(crate) fn population_changed(&mut self, now: Now, account: AccountId) {
-        self.serve_accounts();
-        if self.account_name(account) == DEFAULT_ACCOUNT {
-            return;
-        }
-        let Some(view) = self.population(account) else {
-            return;
-        };
+        self.serve_account(account);
         let Some(system) = &mut self.system else {
             return;
         };
-        if view.clients + view.leafnodes > 0 {
+        if account == self.broker.directory().default_account() {
+            return;
+        }
+        if self.broker.connected(account) > 0 {
             system.conns.set(account, now.mono + CONNS_EVERY);
         } else {
             system.conns.cancel(&account);
@@ -69,7 +66,9 @@ impl Node {
             format!("$SYS.SERVER.ACCOUNT.{name}.CONNS"),
             format!("$SYS.ACCOUNT.{name}.SERVER.CONNS"),
         ] {
-            if self.broker.has_interest(into, &subject) {
+            if self.broker.has_interest(into, &subject)
+                && let Some(view) = self.broker.account_view(account)
+            {
                 let event = self.account_conns(now, &view);
                 self.tell(now, into, &subject, &event);
             }
@@ -90,19 +89,13 @@ impl Node {
     pub(crate) fn answer_conns(&mut self, now: Now, into: AccountId, message: &Message<'_>) {
         let named = message.subject.split('.').nth(3).unwrap_or_default();
         let account = self.broker.directory().find(named);
-        let view = account.and_then(|account| self.population(account));
+        let view = account.and_then(|account| self.broker.account_view(account));
         if let (Some(view), Some(reply)) = (view, message.reply)
             && view.clients + view.leafnodes > 0
         {
             let event = self.account_conns(now, &view);
             self.tell(now, into, reply, &event);
         }
-    }
-
-    fn population(&self, account: AccountId) -> Option<AccountView> {
-        self.broker
-            .account_views()
-            .find(|view| view.account == account)
     }
 
     fn account_conns(&mut self, now: Now, view: &AccountView) -> AccountConns {
