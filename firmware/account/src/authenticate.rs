@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use crate::cert_user;
 use crate::directory::Logins;
 use crate::nkey::{Role, verify};
 use crate::secret::{Check, Secret};
-use crate::{AccountId, Caller, Credentials, Directory, Login, PeerKind, Question, User};
+use crate::{
+    AccountId, Caller, Credentials, Directory, Login, PeerKind, Question, Transport, User,
+};
 
 /// Who a connection turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,11 +81,16 @@ impl Directory {
                 PeerKind::Leafnode => self.leaf_default,
             }));
         }
-        if let Some(user) = self.nobody_for(caller).filter(|_| says_nothing(given)) {
+        let maps = self.maps_cert(caller);
+        let nobody = self.nobody_for(caller);
+        if let Some(user) = nobody.filter(|_| !maps && says_nothing(given)) {
             return Verdict::Accept(Identity::of(user));
         }
         if let Some(key) = non_empty(&given.nkey) {
             return by_nkey(logins, key, given.sig.as_deref(), nonce);
+        }
+        if maps && !logins.names.is_empty() {
+            return by_cert(logins, caller);
         }
         if let Some(name) = non_empty(&given.user) {
             let pass = given.pass.as_deref().unwrap_or_default();
@@ -98,6 +106,15 @@ impl Directory {
         }
     }
 
+    /// Whether a certificate says who this peer is.
+    const fn maps_cert(&self, caller: &Caller<'_>) -> bool {
+        match (caller.kind, caller.transport) {
+            (PeerKind::Client, Transport::WebSocket) => self.cert_maps.websockets,
+            (PeerKind::Client, Transport::Tcp | Transport::InProcess) => self.cert_maps.clients,
+            (PeerKind::Leafnode, _) => self.cert_maps.leafs,
+        }
+    }
+
     /// Whom a peer becomes that says something else than `CONNECT` first.
     #[must_use]
     pub fn without_connect(&self, caller: &Caller<'_>) -> Option<Identity> {
@@ -106,6 +123,22 @@ impl Directory {
         }
         let nobody = self.nobody_for(caller).map(Identity::of)?;
         nobody.may_come(caller).then_some(nobody)
+    }
+}
+
+/// Only users that may come this way count.
+fn by_cert(logins: &Logins, caller: &Caller<'_>) -> Verdict {
+    let may_come = |user: &&Arc<User>| Identity::of(user).may_come(caller);
+    let named = |name: &str| logins.names.get(name).filter(may_come);
+    let all = logins
+        .names
+        .iter()
+        .map(|(name, user)| (&**name, user))
+        .filter(|(_, user)| may_come(user));
+    let cert = caller.tls.and_then(|tls| tls.peer.as_ref());
+    match cert.and_then(|cert| cert_user::user_of(cert, named, all)) {
+        Some(user) => Verdict::Accept(Identity::of(user)),
+        None => Verdict::Refuse,
     }
 }
 

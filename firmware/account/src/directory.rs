@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use crate::nkey::{Role, is_public_key};
 use crate::{
-    AccountId, AccountLimits, AccountPlan, ClaimedAccount, ConnectionType, Login, PeerKind,
-    Permissions, Plan, Sharing, Trust, UserPlan, Zone,
+    AccountId, AccountLimits, AccountPlan, CertMaps, ClaimedAccount, ConnectionType, Login,
+    PeerKind, Permissions, Plan, Sharing, Trust, UserPlan, Zone,
 };
 
 mod cycles;
@@ -33,6 +33,7 @@ pub struct Directory {
     pub(crate) claimed: BTreeMap<AccountId, ClaimedAccount>,
     /// Time zones that were asked for.
     pub(crate) zones: BTreeMap<String, Zone>,
+    pub(crate) cert_maps: CertMaps,
 }
 
 /// One account.
@@ -150,6 +151,7 @@ impl Directory {
         directory.clients = directory.logins(&plan.users)?;
         directory.leafs = directory.logins(&plan.leaf_users)?;
         directory.leaf_default = directory.account_or_default(plan.leaf_account.as_deref());
+        directory.cert_maps = plan.cert_maps;
         directory.no_auth_user = match &plan.no_auth_user {
             None => None,
             Some(name) => Some(
@@ -283,6 +285,7 @@ impl Directory {
             trust: None,
             claimed: BTreeMap::new(),
             zones: BTreeMap::new(),
+            cert_maps: CertMaps::default(),
         }
     }
 

@@ -7,6 +7,7 @@
 mod access;
 mod authenticate;
 mod caller;
+mod cert_user;
 mod credentials;
 mod decentral;
 mod directory;
@@ -33,7 +34,7 @@ pub use directory::{
 };
 pub use mappings::{Mapped, Mappings};
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
-pub use plan::{AccountLimits, AccountPlan, DoorPlan, Login, Plan, UserPlan};
+pub use plan::{AccountLimits, AccountPlan, CertMaps, DoorPlan, Login, Plan, UserPlan};
 pub use question::{Answer, Question};
 pub use secret::Secret;
 pub use shared::{Rename, Service, ServiceImport, Sharing, StreamImport};

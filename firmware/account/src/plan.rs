@@ -23,6 +23,8 @@ pub struct Plan {
     pub websockets: Option<DoorPlan>,
     /// Who vouches for accounts and their users; `None`: nobody does.
     pub trust: Option<Trust>,
+    /// Where certificates say who somebody is.
+    pub cert_maps: CertMaps,
 }
 
 /// Who may come in by one way, instead of those who may otherwise.
@@ -32,6 +34,17 @@ pub struct DoorPlan {
     pub users: Vec<UserPlan>,
     /// The user, one of those, of those who give no credentials.
     pub no_auth_user: Option<String>,
+}
+
+/// Where certificates say which user somebody is (`verify_and_map`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CertMaps {
+    /// On the client port.
+    pub clients: bool,
+    /// On the WebSocket port.
+    pub websockets: bool,
+    /// On the leafnode port.
+    pub leafs: bool,
 }
 
 /// One account.

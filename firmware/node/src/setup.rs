@@ -43,6 +43,11 @@ pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
         leaf_users: leaf_users(&config.leafnodes.authorization),
         leaf_account: config.leafnodes.authorization.account.clone(),
         websockets: websocket_door(config),
+        cert_maps: account::CertMaps {
+            clients: config.tls.as_ref().is_some_and(|tls| tls.map),
+            websockets: config.websocket.tls.as_ref().is_some_and(|tls| tls.map),
+            leafs: config.leafnodes.tls.as_ref().is_some_and(|tls| tls.map),
+        },
     }
 }
 
