@@ -7,8 +7,10 @@ mod instant;
 mod rng;
 mod timers;
 mod timestamp;
+mod trusted;
 
 pub use instant::{Instant, Now};
 pub use rng::Rng;
 pub use timers::Timers;
 pub use timestamp::Timestamp;
+pub use trusted::{Trust, TrustedTime};

@@ -58,6 +58,14 @@ struct ConnInfo {
     #[serde(skip_serializing_if = "empty")]
     version: String,
     #[serde(skip_serializing_if = "empty")]
+    tls_version: String,
+    #[serde(skip_serializing_if = "empty")]
+    tls_cipher_suite: String,
+    #[serde(skip_serializing_if = "empty")]
+    tls_peer_certs: Vec<TlsPeerCert>,
+    #[serde(skip_serializing_if = "empty")]
+    tls_first: bool,
+    #[serde(skip_serializing_if = "empty")]
     authorized_user: String,
     #[serde(skip_serializing_if = "empty")]
     account: String,
@@ -67,6 +75,15 @@ struct ConnInfo {
     subscriptions_list_detail: Vec<SubDetail>,
     #[serde(skip_serializing_if = "empty")]
     name_tag: String,
+}
+
+/// The certificate a peer showed.
+#[derive(Debug, PartialEq, Serialize)]
+struct TlsPeerCert {
+    #[serde(skip_serializing_if = "empty")]
+    subject: String,
+    spki_sha256: String,
+    cert_sha256: String,
 }
 
 /// The account that is not named in a connection, being everybody's.
@@ -182,6 +199,19 @@ fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
                 .map(SubDetail::without_account)
                 .collect();
         }
+    }
+    if let Some(tls) = &row.tls {
+        info.tls_version.clone_from(&tls.version);
+        info.tls_cipher_suite.clone_from(&tls.cipher);
+        info.tls_first = tls.first;
+        let certs = tls.peer.iter().filter(|_| options.auth);
+        info.tls_peer_certs = certs
+            .map(|cert| TlsPeerCert {
+                subject: cert.subject.clone(),
+                spki_sha256: cert.subject_pk_sha256.clone(),
+                cert_sha256: cert.cert_sha256.clone(),
+            })
+            .collect();
     }
     if options.auth {
         info.authorized_user = row.user;

@@ -216,6 +216,7 @@ fn client_row(
             .account
             .map(|id| account_name(view, id))
             .unwrap_or_default(),
+        tls: client.tls.clone(),
     }
 }
 
@@ -234,6 +235,7 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
         subscriptions: status.subscriptions.len(),
         name: status.name.clone(),
         account: status.account.clone(),
+        tls: view.broker.tls(conn).cloned(),
         ..Connection::default()
     })
 }

@@ -39,6 +39,6 @@ mod tests;
 
 pub use endpoint::counted_as;
 pub use page::{JSON, Page};
-pub use process::{DiskCounts, Process};
+pub use process::{CertEnds, DiskCounts, Process};
 pub use render::render;
 pub use report::{Unanswered, report};

@@ -19,6 +19,17 @@ pub struct Process<'a> {
     pub config_loaded: Timestamp,
     /// `sha256:` and the digest of the configuration file in force; empty without one.
     pub config_digest: &'a str,
+    /// When certificates end.
+    pub certs: CertEnds,
+}
+
+/// When the first certificate of each listener ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CertEnds {
+    /// Of the client port.
+    pub client: Option<Timestamp>,
+    /// Of the leafnode port.
+    pub leaf: Option<Timestamp>,
 }
 
 /// What the store did since it was opened.

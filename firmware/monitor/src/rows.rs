@@ -1,7 +1,9 @@
 //! What the documents are made of: plain values taken out of the view.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use frond_account::TlsSession;
 use frond_broker::{Fanout, InterestCounts, Traffic};
 use frond_clock::Timestamp;
 
@@ -45,6 +47,8 @@ pub(crate) struct Connection {
     pub(crate) user: String,
     /// Empty before it is in one.
     pub(crate) account: String,
+    /// What its TLS handshake showed.
+    pub(crate) tls: Option<Arc<TlsSession>>,
 }
 
 /// A subscription.

@@ -73,6 +73,8 @@ pub(crate) struct Varz<'a> {
     tags: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     metadata: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "empty")]
+    tls_cert_not_after: Option<When>,
     feature_flags: FeatureFlags,
     #[serde(skip_serializing_if = "empty")]
     system_account: String,
@@ -142,9 +144,6 @@ const PROTO: u8 = 1;
 /// What stands where nats-server names its Go version.
 const LANGUAGE: &str = "rust";
 
-/// spec: nats-server v2.15.1 server/const.go `TLS_TIMEOUT`
-const TLS_TIMEOUT_SECONDS: f64 = 2.0;
-
 /// All of it.
 pub(crate) fn document<'a>(
     server: &Server,
@@ -163,11 +162,14 @@ pub(crate) fn document<'a>(
         settings: facts.settings,
         cluster: Nothing {},
         gateway: Nothing {},
-        leaf: facts.leaf,
+        leaf: LeafNodeOptsVarz {
+            tls_cert_not_after: process.certs.leaf.map(When),
+            ..facts.leaf
+        },
         mqtt: Nothing {},
         websocket: Nothing {},
         jetstream,
-        tls_timeout: TLS_TIMEOUT_SECONDS,
+        tls_timeout: facts.tls_timeout,
         write_deadline: facts.write_deadline,
         start: When(facts.start),
         now: When(server.now),
@@ -182,6 +184,7 @@ pub(crate) fn document<'a>(
         config_digest: process.config_digest,
         tags: facts.tags,
         metadata: facts.metadata,
+        tls_cert_not_after: process.certs.client.map(When),
         feature_flags: FeatureFlags::default(),
         system_account: facts.system_account,
         slow_consumer_stats: ByKind::of(totals.slow_consumers, totals.slow_links),

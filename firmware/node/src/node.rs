@@ -271,6 +271,12 @@ impl Node {
         self.broker.set_trace(log.trace || log.trace_verbose);
     }
 
+    /// The configuration in force.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Whether clients may go on without TLS where there is TLS.
     #[must_use]
     pub const fn allows_plain(&self) -> bool {

@@ -146,6 +146,22 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "TOKEN", help_heading = "Authorization")]
     pub(crate) auth: Option<String>,
 
+    /// TLS for clients, with --tlscert and --tlskey
+    #[arg(long, value_name = "BOOL", require_equals = true, help_heading = "TLS")]
+    pub(crate) tls: Option<bool>,
+    /// Clients need a certificate
+    #[arg(long, value_name = "BOOL", require_equals = true, help_heading = "TLS")]
+    pub(crate) tlsverify: Option<bool>,
+    /// Server certificate file
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub(crate) tlscert: Option<PathBuf>,
+    /// Private key of the server certificate
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub(crate) tlskey: Option<PathBuf>,
+    /// Certificates of those who sign clients' certificates
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub(crate) tlscacert: Option<PathBuf>,
+
     /// Show the version
     #[arg(short = 'v', long, help_heading = "Common")]
     pub(crate) version: bool,
@@ -165,16 +181,6 @@ pub(crate) struct Later {
     https_port: Option<String>,
     #[arg(long, hide = true)]
     max_traced_msg_len: Option<String>,
-    #[arg(long, hide = true)]
-    tls: Option<bool>,
-    #[arg(long, hide = true)]
-    tlsverify: Option<bool>,
-    #[arg(long, hide = true)]
-    tlscert: Option<String>,
-    #[arg(long, hide = true)]
-    tlskey: Option<String>,
-    #[arg(long, hide = true)]
-    tlscacert: Option<String>,
     #[arg(long, hide = true)]
     routes: Option<String>,
     #[arg(long, hide = true)]
@@ -219,11 +225,6 @@ impl Later {
         [
             ("https_port", self.https_port.is_some()),
             ("max_traced_msg_len", self.max_traced_msg_len.is_some()),
-            ("tls", on(self.tls)),
-            ("tlsverify", on(self.tlsverify)),
-            ("tlscert", self.tlscert.is_some()),
-            ("tlskey", self.tlskey.is_some()),
-            ("tlscacert", self.tlscacert.is_some()),
             ("routes", self.routes.is_some()),
             ("cluster", self.cluster.is_some()),
             ("cluster_name", self.cluster_name.is_some()),

@@ -1,28 +1,54 @@
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use frond_clock::{Instant, Now, Timestamp};
+use frond_clock::{Instant, Now, Timestamp, Trust, TrustedTime};
+
+use crate::limits::RELEASED_SECONDS;
 
 /// The system's two clocks, read together. The only place that asks for the time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Clock {
     start: std::time::Instant,
+    wall: Rc<RefCell<TrustedTime>>,
 }
 
 impl Clock {
-    /// A clock that starts at [`Instant::START`].
-    pub(crate) fn start() -> Self {
+    /// A clock that starts at [`Instant::START`]; it is certainly later than `known`.
+    pub(crate) fn start(known: Option<Timestamp>) -> Self {
+        let released = Timestamp::from_nanos(RELEASED_SECONDS * 1_000_000_000);
+        let floor = known.map_or(released, |known| known.max(released));
+        let now = Now {
+            mono: Instant::START,
+            wall: wall_clock(),
+        };
         Self {
             start: std::time::Instant::now(),
+            wall: Rc::new(RefCell::new(TrustedTime::new(floor, now))),
         }
     }
 
     /// Both clocks now.
     pub(crate) fn now(&self) -> Now {
         let mono = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Now {
+        let now = Now {
             mono: Instant::from_nanos(mono),
             wall: wall_clock(),
+        };
+        Now {
+            wall: self.wall.borrow_mut().wall(now),
+            ..now
         }
+    }
+
+    /// Whether the system's wall clock is believed.
+    pub(crate) fn trust(&self) -> Trust {
+        self.wall.borrow().trust()
+    }
+
+    /// The latest time that is certainly past.
+    pub(crate) fn known(&self) -> Timestamp {
+        self.wall.borrow().known()
     }
 
     /// The system's form of a monotonic instant.

@@ -3,7 +3,8 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use frond_broker::{Conn, LinkId};
-use frond_clock::Instant;
+use frond_clock::{Instant, Timestamp};
+use frond_monitor::CertEnds;
 use frond_node::{Input, Node, Output, ReportRequest};
 use tokio::sync::Notify;
 
@@ -15,7 +16,7 @@ use crate::dial;
 use crate::disk::Disk;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
-use crate::tls::{Contexts, Fault, Outbound, Scratch};
+use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
 use crate::{password, report};
 
 /// The one thread that owns everything: the node, and what carries its wishes out.
@@ -93,6 +94,34 @@ impl Core {
     /// Certificates and rules of TLS.
     pub(crate) const fn tls(&self) -> &Contexts {
         &self.tls
+    }
+
+    /// What monitoring shows of certificates is out of date.
+    pub(crate) fn tell_cert_ends(&self) {
+        let end = |inbound: Option<Rc<Inbound>>| {
+            let end = inbound.and_then(|inbound| inbound.not_after_ns());
+            end.map(Timestamp::from_nanos)
+        };
+        let ends = CertEnds {
+            client: end(self.tls.client()),
+            leaf: end(self.tls.leaf()),
+        };
+        self.meter.borrow_mut().set_certs(ends);
+    }
+
+    /// Closes connections whose certificate was let pass while time was untrusted and is not valid.
+    pub(crate) fn judge_again(&self) {
+        let now = self.clock.now().wall.as_nanos();
+        for (conn, socket) in self.sockets.borrow().iter() {
+            let chain = socket.line().peer_chain();
+            let certs = chain.iter().filter_map(|der| Certificate::parse(der));
+            let is_valid =
+                |cert: Certificate| (cert.not_before_ns..=cert.not_after_ns).contains(&now);
+            if !certs.map(is_valid).all(|valid| valid) {
+                tracing::error!("cid:{} - its certificate is not valid now: closed", conn.0);
+                socket.close();
+            }
+        }
     }
 
     /// Buffers all TLS sessions share.

@@ -4,14 +4,31 @@
 mod exchange;
 mod peers;
 
+use std::io;
 use std::rc::Rc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::ACCEPT_PAUSE_MAX;
+use crate::line::Line;
+use crate::tls::{self, Inbound, Tunnel};
 use peers::Peers;
+
+/// The same over TLS.
+async fn secured(
+    core: &Rc<Core>,
+    seat: &peers::Seat,
+    stream: TcpStream,
+    context: &Inbound,
+) -> io::Result<()> {
+    let (line, mut early) = (Line::plain(stream), Vec::new());
+    tls::accept(&line, context, core.scratch(), &mut early)
+        .await
+        .map_err(|fault| io::Error::other(fault.to_string()))?;
+    exchange::converse(core, seat, Tunnel::new(line, early)).await
+}
 
 /// Serves the monitoring documents until the task is aborted.
 pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
@@ -24,7 +41,10 @@ pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
                 let core = Rc::clone(&core);
                 let task = tokio::task::spawn_local(async move {
                     // A peer that leaves early is its own affair.
-                    let _ = exchange::converse(&core, &seat, stream).await;
+                    let _ = match core.tls().https() {
+                        None => exchange::converse(&core, &seat, stream).await,
+                        Some(context) => secured(&core, &seat, stream, &context).await,
+                    };
                 });
                 peers.carried_by(number, task.abort_handle());
             }

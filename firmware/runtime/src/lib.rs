@@ -23,6 +23,7 @@ mod disk;
 mod fetch;
 mod files;
 mod http;
+mod known_time;
 mod limits;
 mod line;
 mod listener;

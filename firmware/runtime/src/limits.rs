@@ -61,8 +61,13 @@ pub(crate) const TLS_RECORD_OVERHEAD_BYTES_MAX: usize = 64;
 /// How far after a time that is certainly past the real one may be while the system's is not to
 /// be believed: a certificate that begins later is refused.
 pub(crate) const CERT_TOLERANCE: Duration = Duration::from_secs(400 * 24 * 3600);
-/// Files of certificates are looked at this often.
-pub(crate) const CERT_CHECK_EVERY: Duration = Duration::from_secs(4);
+/// Files of certificates are looked at this often; a change is used at the second look that shows
+/// it, within 10 s.
+pub(crate) const CERT_CHECK_EVERY: Duration = Duration::from_secs(3);
+/// The time is kept this often, for a start without a clock.
+pub(crate) const KEEP_TIME_EVERY: Duration = Duration::from_secs(3600);
+/// 2026-01-01: no clock is right that shows an earlier time than the making of this program.
+pub(crate) const RELEASED_SECONDS: i64 = 1_767_225_600;
 /// Bytes of an account JWT that is read from a file or a URL.
 ///
 /// spec: nats-io/jwt v2 `MaxTokenSize`

@@ -158,6 +158,38 @@ impl Line {
         }
     }
 
+    /// Writes records that wait, as far as the socket takes them.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn push(&self) -> io::Result<Written> {
+        match self.tls.borrow_mut().as_mut() {
+            Some(session) => self.write_waiting(session),
+            None => Ok(Written::All),
+        }
+    }
+
+    /// Encrypts as much as goes into one go and begins to write it; [`Line::push`] writes the rest.
+    ///
+    /// # Errors
+    /// The system's, and when the session cannot encrypt any more.
+    pub(crate) fn encrypt(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut tls = self.tls.borrow_mut();
+        let Some(session) = tls.as_mut() else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let scratch = session.scratch();
+        let mut records = scratch.outgoing.borrow_mut();
+        let taken = Session::fitting(bytes.len(), records.len());
+        let part = bytes.get(..taken).unwrap_or_default();
+        let filled = session
+            .encrypt(part, &mut records)
+            .map_err(io::Error::other)?;
+        session.keep(records.get(..filled).unwrap_or_default());
+        self.write_waiting(session)?;
+        Ok(taken)
+    }
+
     fn write_waiting(&self, session: &mut Session) -> io::Result<Written> {
         while !session.waiting().is_empty() {
             match self.stream.try_write(session.waiting()) {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use frond_clock::{Now, Timestamp};
-use frond_monitor::{DiskCounts, Process};
+use frond_monitor::{CertEnds, DiskCounts, Process};
 use frond_store::Counters;
 
 use crate::space::{cpu_seconds, resident_bytes};
@@ -16,6 +16,7 @@ pub(crate) struct Meter {
     cpu_percent: f64,
     config_loaded: Timestamp,
     config_digest: String,
+    certs: CertEnds,
 }
 
 impl Meter {
@@ -28,6 +29,7 @@ impl Meter {
             disk,
             last: (now, cpu_seconds()),
             cpu_percent: 0.0,
+            certs: CertEnds::default(),
         }
     }
 
@@ -35,6 +37,11 @@ impl Meter {
     pub(crate) fn reloaded(&mut self, now: Now, config_digest: &str) {
         self.config_loaded = now.wall;
         config_digest.clone_into(&mut self.config_digest);
+    }
+
+    /// When certificates end.
+    pub(crate) const fn set_certs(&mut self, certs: CertEnds) {
+        self.certs = certs;
     }
 
     /// Counts a request for `path` and hands over what is known of the process.
@@ -56,6 +63,7 @@ impl Meter {
             disk: self.disk.as_deref().map(disk_counts),
             config_loaded: self.config_loaded,
             config_digest: &self.config_digest,
+            certs: self.certs,
         })
     }
 

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use frond_config::{Config, ConfigError, ConfigErrors, Listen, Secret, Source};
+use frond_config::{Config, ConfigError, ConfigErrors, Listen, Secret, Source, Tls};
 
 use sha2::{Digest as _, Sha256};
 
@@ -134,8 +134,35 @@ impl Options {
         set(&mut config.log.remote_syslog, cli.remote_syslog.clone());
         set(&mut config.log.size_limit, cli.log_size_limit);
         put(&mut config.jetstream.enabled, cli.jetstream);
-        Ok(())
+        overlay_tls(config, cli)
     }
+}
+
+/// spec: nats-server v2.15.1 server/opts.go `ConfigureOptions`, `configureTLS`
+fn overlay_tls(config: &mut Config, cli: &Cli) -> Result<(), OptionsError> {
+    let files = [&cli.tlscert, &cli.tlskey, &cli.tlscacert];
+    if cli.tls == Some(false) {
+        config.tls = None;
+        return Ok(());
+    }
+    let wanted = cli.tls == Some(true) || cli.tlsverify == Some(true);
+    if !wanted && files.iter().all(|file| file.is_none()) {
+        return Ok(());
+    }
+    let missing = |text: &str| OptionsError::Flag(text.to_owned());
+    let cert = cli.tlscert.as_deref();
+    let cert = cert.ok_or_else(|| missing("TLS Server certificate must be present and valid"))?;
+    let key = cli.tlskey.as_deref();
+    let key = key.ok_or_else(|| missing("TLS Server private key must be present and valid"))?;
+    let ca = cli.tlscacert.as_deref().map(text);
+    let verify = cli.tlsverify == Some(true);
+    config.tls = Some(Tls::from_flags(
+        &text(cert),
+        &text(key),
+        ca.as_deref(),
+        verify,
+    ));
+    Ok(())
 }
 
 /// spec: nats-server v2.15.1 conf/parse.go `configDigest`

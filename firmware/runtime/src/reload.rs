@@ -45,6 +45,7 @@ fn try_reload(
         Ok(())
     })?;
     core.tls().replace(contexts);
+    core.tell_cert_ends();
     core.settle();
     if let Err(error) = log.apply(&new.config.log) {
         tracing::error!("the log goes on where it is: {error}");

@@ -2,23 +2,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use frond_clock::Instant;
+use frond_clock::{Instant, Trust};
 use frond_config::Config;
 use frond_node::{Input, Listener, Node};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, pause};
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
 use crate::files::{Ports, Traces, url};
+use crate::limits::KEEP_TIME_EVERY;
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
 use crate::signals::{self, Order};
-use crate::tls::Contexts;
-use crate::{Product, banner, check, claims, data_dir, http, listener, reload, space};
+use crate::tls::{self, Contexts};
+use crate::{Product, banner, check, claims, data_dir, http, known_time, listener, reload, space};
 
 /// A server that listens, until it is told to end.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Server {
     core: Rc<Core>,
     /// What accepts clients and leafnodes.
     tasks: Vec<JoinHandle<()>>,
+    /// What looks after certificates and time, until the end.
+    keepers: Vec<JoinHandle<()>>,
     /// Monitoring answers until the end, also while the clients are led away.
     monitor: Option<JoinHandle<()>>,
     traces: Traces,
@@ -39,7 +42,8 @@ impl Server {
     /// # Errors
     /// What to print as the reason why there is no server.
     pub(crate) async fn start(product: &Product, options: &Options) -> Result<Self, String> {
-        let clock = Clock::start();
+        let known = known_time::path(&base_dir(&options.config));
+        let clock = Clock::start(known_time::read(&known));
         let config = &options.config;
         let seed = check::seed(product, config)?;
         claims::check_url(config, &seed).await?;
@@ -75,12 +79,20 @@ impl Server {
         let mut server = Self {
             core,
             tasks: Vec::new(),
+            keepers: Vec::new(),
             monitor: None,
             traces: Traces::default(),
             orders,
             disk_events,
         };
+        server.core.tell_cert_ends();
         server.listen(config).await?;
+        let keep = spawn_local(tls::keep(Rc::clone(&server.core)));
+        server.keepers.push(keep);
+        if config.jetstream.enabled {
+            let keep = spawn_local(keep_time(Rc::clone(&server.core), known));
+            server.keepers.push(keep);
+        }
         Ok(server)
     }
 
@@ -90,8 +102,9 @@ impl Server {
         let now = self.core.clock().now();
         if let Some(at) = &config.monitor {
             let (listener, on) = bound(&at.host, at.port, "monitoring").await?;
-            tracing::info!("Starting http monitor on {on}");
-            ports.insert("monitoring", vec![url_of("http", &listener)]);
+            let scheme = if config.monitor_tls { "https" } else { "http" };
+            tracing::info!("Starting {scheme} monitor on {on}");
+            ports.insert("monitoring", vec![url_of(scheme, &listener)]);
             self.core
                 .with_node(|node| node.set_monitor_port(local_port(&listener)));
             self.monitor = Some(spawn_local(http::serve(Rc::clone(&self.core), listener)));
@@ -112,6 +125,16 @@ impl Server {
         self.leave_traces(config, &ports)
             .map_err(|error| error.to_string())?;
         tracing::info!("Listening for client connections on {on}");
+        if config.tls.is_some() {
+            tracing::info!(
+                "TLS {} for client connections",
+                if config.allow_non_tls {
+                    "available"
+                } else {
+                    "required"
+                }
+            );
+        }
         if let Some(listener) = leaf {
             self.tasks.push(spawn_local(listener::accept(
                 Rc::clone(&self.core),
@@ -223,7 +246,8 @@ impl Server {
     /// Ends in good order: nobody new, the last state on the disk, no traces left.
     fn stop(mut self) {
         tracing::info!("Initiating Shutdown...");
-        for task in self.tasks.drain(..).chain(self.monitor.take()) {
+        let tasks = self.tasks.drain(..).chain(self.keepers.drain(..));
+        for task in tasks.chain(self.monitor.take()) {
             task.abort();
         }
         self.core.handle(Input::Stop);
@@ -274,12 +298,25 @@ fn local_port(listener: &TcpListener) -> u16 {
 
 /// `<store_dir>/jetstream`, as nats-server names it.
 pub(crate) fn store_dir(config: &Config) -> PathBuf {
-    let base = config
-        .jetstream
-        .store_dir
-        .as_ref()
-        .map_or_else(default_store_dir, PathBuf::from);
-    base.join("jetstream")
+    base_dir(config).join("jetstream")
+}
+
+/// `<store_dir>`.
+fn base_dir(config: &Config) -> PathBuf {
+    let dir = config.jetstream.store_dir.as_ref();
+    dir.map_or_else(default_store_dir, PathBuf::from)
+}
+
+/// Keeps the time now and then, while it is to be believed.
+async fn keep_time(core: Rc<Core>, path: PathBuf) {
+    loop {
+        if core.clock().trust() == Trust::Trusted
+            && let Err(error) = known_time::write(&path, core.clock().known())
+        {
+            tracing::warn!("the time could not be kept in {}: {error}", path.display());
+        }
+        pause(KEEP_TIME_EVERY).await;
+    }
 }
 
 fn random_nonce() -> Result<u64, String> {

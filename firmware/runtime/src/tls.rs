@@ -3,12 +3,19 @@
 mod cert;
 mod context;
 mod der;
+mod expiry;
 mod handshake;
 mod keys;
 mod names;
 mod session;
 mod trust;
+mod tunnel;
+mod watch;
 
 pub(crate) use context::{Contexts, Inbound, Outbound};
 pub(crate) use handshake::{Fault, accept, connect, first};
 pub(crate) use session::{Scratch, Session};
+pub(crate) use tunnel::Tunnel;
+pub(crate) use watch::keep;
+
+pub(crate) use cert::Certificate;

@@ -11,6 +11,7 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
     Facts {
         settings: settings(view),
         leaf: leaf(view),
+        tls_timeout: tls_timeout(config.tls.as_ref()),
         write_deadline: nanos(config.write_deadline),
         start: view.started.wall,
         tags: config.server_tags.clone(),
@@ -28,6 +29,8 @@ fn settings(view: &View<'_>) -> Settings {
         host: config.host.clone(),
         port: view.client_port,
         auth_required: view.broker.directory().auth_required(),
+        tls_required: config.tls.is_some(),
+        tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
         max_connections: config.limits.max_connections,
         max_subscriptions: config.limits.max_subscriptions.unwrap_or_default(),
         ping_interval: nanos(config.ping_interval),
@@ -35,12 +38,20 @@ fn settings(view: &View<'_>) -> Settings {
         http_host: monitor
             .map(|listen| listen.host.clone())
             .unwrap_or_default(),
-        http_port: view.monitor_port,
+        http_port: if config.monitor_tls {
+            0
+        } else {
+            view.monitor_port
+        },
         http_base_path: match config.monitor_base_path.as_str() {
             "/" => String::new(),
             path => path.to_owned(),
         },
-        https_port: 0,
+        https_port: if config.monitor_tls {
+            view.monitor_port
+        } else {
+            0
+        },
         auth_timeout: config.authorization.timeout.as_secs_f64(),
         max_control_line: config.limits.max_control_line,
         max_payload: config.limits.max_payload,
@@ -48,13 +59,22 @@ fn settings(view: &View<'_>) -> Settings {
     }
 }
 
-/// spec: nats-server v2.15.1 server/const.go `DEFAULT_LEAF_TLS_TIMEOUT`
-const LEAF_TLS_TIMEOUT_SECONDS: f64 = 2.0;
+/// spec: nats-server v2.15.1 server/const.go `TLS_TIMEOUT`, `DEFAULT_LEAF_TLS_TIMEOUT`
+const TLS_TIMEOUT_SECONDS: f64 = 2.0;
+
+/// Of a block, or the default.
+fn tls_timeout(tls: Option<&frond_config::Tls>) -> f64 {
+    tls.map_or(TLS_TIMEOUT_SECONDS, |tls| tls.timeout.as_secs_f64())
+}
 
 fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {
     let options = &view.config.leafnodes;
     let remotes = options.remotes.iter().map(|remote| RemoteLeafOptsVarz {
         local_account: remote.account.clone(),
+        tls_timeout: remote
+            .tls
+            .as_ref()
+            .map_or(0.0, |tls| tls.timeout.as_secs_f64()),
         urls: remote
             .urls
             .iter()
@@ -77,7 +97,10 @@ fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {
             host: listen.host.clone(),
             port: view.leaf_port,
             auth_timeout: options.authorization.timeout.as_secs_f64(),
-            tls_timeout: LEAF_TLS_TIMEOUT_SECONDS,
+            tls_timeout: tls_timeout(options.tls.as_ref()),
+            tls_required: options.tls.is_some(),
+            tls_verify: options.tls.as_ref().is_some_and(|tls| tls.verify),
+            tls_cert_not_after: None,
             remotes,
         },
     }

@@ -44,7 +44,7 @@ fn assert_keys(list: &str, full: &Object, least: &Object) {
 }
 
 const VARZ: &str = "server_id server_name version proto git_commit~ go host port auth_required? \
-    tls_required~ tls_verify~ tls_ocsp_peer_verify~ ip~ connect_urls~ ws_connect_urls~ \
+    tls_required? tls_verify? tls_ocsp_peer_verify~ ip~ connect_urls~ ws_connect_urls~ \
     max_connections max_subscriptions? ping_interval ping_max http_host http_port http_base_path \
     https_port auth_timeout max_control_line max_payload max_pending cluster! gateway! leaf! \
     mqtt! websocket! jetstream! tls_timeout write_deadline write_timeout~ start now uptime mem \
@@ -54,7 +54,7 @@ const VARZ: &str = "server_id server_name version proto git_commit~ go host port
     http_req_stats config_load_time config_digest tags? metadata? feature_flags \
     trusted_operators_jwt~ trusted_operators_claim~ system_account? pinned_account_fails~ \
     ocsp_peer_cache~ slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies~ \
-    tls_cert_not_after~ frond?";
+    tls_cert_not_after? frond?";
 
 fn full_facts() -> varz::Facts {
     let deny = varz::DenyRules {
@@ -65,10 +65,13 @@ fn full_facts() -> varz::Facts {
         local_account: "A".into(),
         urls: vec!["hub:7422".into()],
         deny: Some(deny),
+        tls_timeout: 2.0,
     };
     varz::Facts {
         settings: varz::Settings {
             auth_required: true,
+            tls_required: true,
+            tls_verify: true,
             max_subscriptions: 1,
             ..varz::Settings::default()
         },
@@ -77,12 +80,16 @@ fn full_facts() -> varz::Facts {
             port: 7422,
             auth_timeout: 2.0,
             tls_timeout: 2.0,
+            tls_required: true,
+            tls_verify: true,
+            tls_cert_not_after: None,
             remotes: vec![remote],
         },
         start: at(0),
         tags: vec!["t".into()],
         metadata: BTreeMap::from([("k".into(), "v".into())]),
         system_account: "$SYS".into(),
+        tls_timeout: 2.0,
         ..varz::Facts::default()
     }
 }
@@ -90,7 +97,7 @@ fn full_facts() -> varz::Facts {
 #[test]
 fn varz_has_its_keys() {
     let stats = BTreeMap::from([("/varz".to_owned(), 1)]);
-    let process = |disk| Process {
+    let process = |disk: Option<DiskCounts>| Process {
         resident_bytes: 1,
         cpu_percent: 0.5,
         cores: 2,
@@ -98,6 +105,10 @@ fn varz_has_its_keys() {
         disk,
         config_loaded: at(0),
         config_digest: "",
+        certs: crate::CertEnds {
+            client: disk.as_ref().map(|_| at(0)),
+            leaf: disk.as_ref().map(|_| at(0)),
+        },
     };
     let it = jetstream(&["A"]);
     let on = varz::JetStreamVarz {
@@ -120,10 +131,10 @@ fn varz_has_its_keys() {
     };
     let none = Object::default();
     assert_part(VARZ, &[], &part(&least, &[]));
-    let leaf = "host? port? auth_timeout? tls_timeout? tls_required~ tls_verify~ remotes? \
-        tls_ocsp_peer_verify~ write_deadline~ write_timeout~ tls_cert_not_after~";
+    let leaf = "host? port? auth_timeout? tls_timeout? tls_required? tls_verify? remotes? \
+        tls_ocsp_peer_verify~ write_deadline~ write_timeout~ tls_cert_not_after?";
     assert_part(leaf, &["leaf"], &part(&least, &["leaf"]));
-    let remote = "local_account? tls_timeout~ urls? deny? tls_ocsp_peer_verify~";
+    let remote = "local_account? tls_timeout? urls? deny? tls_ocsp_peer_verify~";
     assert_part(remote, &["leaf", "remotes"], &none);
     assert_part("exports? imports?", &["leaf", "remotes", "deny"], &none);
     let jetstream = "config? stats? meta~ limits?";
@@ -188,7 +199,7 @@ fn jsz_has_its_keys() {
 
 const CONN_INFO: &str = "cid kind! type? ip port start last_activity stop? reason? rtt! uptime \
     idle pending_bytes in_msgs out_msgs in_bytes out_bytes stalls~ subscriptions name? lang? \
-    version? tls_version~ tls_cipher_suite~ tls_peer_certs~ tls_first~ authorized_user? account? \
+    version? tls_version? tls_cipher_suite? tls_peer_certs? tls_first? authorized_user? account? \
     subscriptions_list? jwt~ issuer_key~ name_tag? tags~ mqtt_client~ proxy~";
 
 #[test]

@@ -235,6 +235,7 @@ impl World {
             disk: None,
             config_loaded: at(0),
             config_digest: "sha256:00",
+            certs: crate::CertEnds::default(),
         })
     }
 

@@ -3,13 +3,15 @@ use std::collections::BTreeMap;
 use frond_clock::Timestamp;
 use serde::Serialize;
 
-use crate::text::empty;
+use crate::text::{When, empty};
 
 /// What the configuration says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) settings: Settings,
     pub(crate) leaf: LeafNodeOptsVarz,
+    /// Seconds.
+    pub(crate) tls_timeout: f64,
     /// Nanoseconds.
     pub(crate) write_deadline: u64,
     pub(crate) start: Timestamp,
@@ -25,6 +27,10 @@ pub(crate) struct Settings {
     pub(crate) port: u16,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) auth_required: bool,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_required: bool,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_verify: bool,
     pub(crate) max_connections: u64,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) max_subscriptions: u64,
@@ -52,7 +58,14 @@ pub(crate) struct LeafNodeOptsVarz {
     #[serde(skip_serializing_if = "empty")]
     pub(crate) tls_timeout: f64,
     #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_required: bool,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_verify: bool,
+    #[serde(skip_serializing_if = "empty")]
     pub(crate) remotes: Vec<RemoteLeafOptsVarz>,
+    /// When the first of its certificates ends.
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_cert_not_after: Option<When>,
 }
 
 /// A hub.
@@ -60,6 +73,8 @@ pub(crate) struct LeafNodeOptsVarz {
 pub(crate) struct RemoteLeafOptsVarz {
     #[serde(skip_serializing_if = "empty")]
     pub(crate) local_account: String,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_timeout: f64,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) urls: Vec<String>,
     #[serde(skip_serializing_if = "empty")]

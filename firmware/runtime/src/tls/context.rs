@@ -31,6 +31,8 @@ pub(crate) struct Outbound {
     pub(crate) config: Arc<ClientConfig>,
     /// As configured; the defaults for a remote without a block.
     pub(crate) rules: Tls,
+    /// The certificate it shows.
+    certs: Vec<Certificate>,
 }
 
 /// All TLS of this process as the files were when they were last read.
@@ -137,6 +139,21 @@ impl Contexts {
         &self.season
     }
 
+    /// Every certificate that is shown, with where.
+    pub(crate) fn shown(&self) -> Vec<(&'static str, Certificate)> {
+        let of = |place, inbound: &Option<Rc<Inbound>>| {
+            let certs = inbound.iter().flat_map(|inbound| inbound.certs.clone());
+            certs.map(|cert| (place, cert)).collect::<Vec<_>>()
+        };
+        let mut shown = of("the client port", &self.client.borrow());
+        shown.extend(of("the leafnode port", &self.leaf.borrow()));
+        for (_, outbound) in self.remotes.borrow().iter() {
+            let certs = outbound.certs.iter().cloned();
+            shown.extend(certs.map(|cert| ("a leafnode remote", cert)));
+        }
+        shown
+    }
+
     /// One listener's; the WebSocket listener makes its own of its block.
     ///
     /// # Errors
@@ -174,6 +191,7 @@ impl Contexts {
     fn outbound(&self, tls: &Tls) -> Result<Outbound, String> {
         let provider = Arc::new(provider(tls)?);
         let pairs = keys::pairs(tls, &provider)?;
+        let certs = pairs.iter().map(|pair: &Pair| pair.leaf.clone()).collect();
         let season = Arc::clone(&self.season);
         let trust = if tls.insecure {
             ServerTrust::nothing(season, Arc::clone(&provider))
@@ -197,6 +215,7 @@ impl Contexts {
         Ok(Outbound {
             config: Arc::new(config),
             rules: tls.clone(),
+            certs,
         })
     }
 }

@@ -1,0 +1,156 @@
+use crate::{Instant, Now, Timestamp};
+
+/// The wall clock of a box whose own may start anywhere, because nothing keeps it while the power
+/// is off.
+///
+/// Told a moment that is certainly past (the last time it knew, the day the program was made), it
+/// takes the system's clock for wrong as long as that is before it, and counts on from there by
+/// the monotonic clock instead. So what is read here is never later than the real time while time
+/// is untrusted, and never before what was known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrustedTime {
+    state: State,
+    /// The latest time that was read while it was trusted, or the floor.
+    known: Timestamp,
+}
+
+/// Whether the system's clock is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It is before a moment that is certainly past.
+    Untrusted,
+    /// It may be right.
+    Trusted,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The floor was known at this moment of the monotonic clock.
+    Untrusted {
+        since: Instant,
+    },
+    Trusted {
+        floor: Timestamp,
+    },
+}
+
+impl TrustedTime {
+    /// `floor` is certainly past; `now` is what the system's clocks say.
+    #[must_use]
+    pub fn new(floor: Timestamp, now: Now) -> Self {
+        let state = if now.wall < floor {
+            State::Untrusted { since: now.mono }
+        } else {
+            State::Trusted { floor }
+        };
+        Self {
+            state,
+            known: floor,
+        }
+    }
+
+    /// What the wall clock is taken to be, when the system's clocks say `now`.
+    pub fn wall(&mut self, now: Now) -> Timestamp {
+        match self.state {
+            State::Untrusted { since } => {
+                let counted = self.known + now.mono.since(since);
+                if now.wall < counted {
+                    return counted;
+                }
+                self.state = State::Trusted { floor: self.known };
+            }
+            // Set back to before anything it could be: it is believed no more.
+            State::Trusted { floor } if now.wall < floor => {
+                self.state = State::Untrusted { since: now.mono };
+                return self.known;
+            }
+            State::Trusted { .. } => {}
+        }
+        self.known = self.known.max(now.wall);
+        now.wall
+    }
+
+    /// Whether the system's clock was believed when it was last read.
+    #[must_use]
+    pub const fn trust(&self) -> Trust {
+        match self.state {
+            State::Untrusted { .. } => Trust::Untrusted,
+            State::Trusted { .. } => Trust::Trusted,
+        }
+    }
+
+    /// The latest time that is certainly past: to be kept for the next start.
+    #[must_use]
+    pub const fn known(&self) -> Timestamp {
+        self.known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn at(mono: i64, wall: i64) -> Now {
+        Now {
+            mono: Instant::from_nanos(u64::try_from(mono * SECOND).unwrap()),
+            wall: Timestamp::from_nanos(wall * SECOND),
+        }
+    }
+
+    fn seconds(time: Timestamp) -> i64 {
+        time.as_nanos() / SECOND
+    }
+
+    #[test]
+    fn a_clock_from_1970_counts_on_from_what_is_known_until_it_is_set() {
+        let mut time = TrustedTime::new(Timestamp::from_nanos(1000 * SECOND), at(5, 0));
+        assert_eq!(time.trust(), Trust::Untrusted);
+        assert_eq!(seconds(time.wall(at(5, 0))), 1000);
+        assert_eq!(seconds(time.wall(at(25, 20))), 1020);
+        // Set, but to a time that cannot be.
+        assert_eq!(seconds(time.wall(at(26, 1010))), 1021);
+        assert_eq!(time.trust(), Trust::Untrusted);
+        assert_eq!(seconds(time.wall(at(27, 5000))), 5000);
+        assert_eq!(
+            (time.trust(), seconds(time.known())),
+            (Trust::Trusted, 5000)
+        );
+    }
+
+    #[test]
+    fn while_it_is_untrusted_and_when_it_is_set_it_never_goes_back() {
+        for floor in [0, 10, 100, 1000] {
+            for set in 0..200 {
+                let start = at(0, 3);
+                let mut time = TrustedTime::new(Timestamp::from_nanos(floor * SECOND), start);
+                let mut last = time.wall(start);
+                let trusted = time.trust();
+                for step in 1..100 {
+                    let wall = if step < 50 { 3 + step } else { set * 10 + step };
+                    let read = time.wall(at(step, wall));
+                    let was_untrusted = trusted == Trust::Untrusted;
+                    assert!(
+                        !was_untrusted || step >= 50 || read >= last,
+                        "{floor} {set} {step}"
+                    );
+                    assert!(seconds(read) >= floor, "{floor} {set} {step}");
+                    last = read;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_set_back_a_little_is_followed_and_a_lot_is_not() {
+        let mut time = TrustedTime::new(Timestamp::from_nanos(1000 * SECOND), at(0, 2000));
+        assert_eq!(seconds(time.wall(at(1, 2001))), 2001);
+        assert_eq!(seconds(time.wall(at(2, 1990))), 1990);
+        assert_eq!(seconds(time.wall(at(3, 30))), 2001);
+        assert_eq!(time.trust(), Trust::Untrusted);
+        assert_eq!(seconds(time.wall(at(13, 40))), 2011);
+        assert_eq!(seconds(time.wall(at(14, 2050))), 2050);
+        assert_eq!(time.trust(), Trust::Trusted);
+    }
+}
