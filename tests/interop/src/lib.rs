@@ -14,6 +14,7 @@
 mod binary;
 mod http;
 mod peers;
+mod pki;
 mod process;
 mod run;
 mod say;
@@ -26,6 +27,7 @@ mod wait;
 pub use binary::{Kind, release_binary, target_dir};
 pub use http::http_get;
 pub use peers::{nats_cli, nats_top, python, real_server};
+pub use pki::Pki;
 pub use process::Usage;
 pub use run::{Ended, run};
 pub use say::say;

@@ -125,6 +125,10 @@ fn time(item: Item<'_>) -> Option<i64> {
         _ => text.to_owned(),
     };
     let part = |from: usize, to: usize| text.get(from..to);
+    // RFC 5280: 9999-12-31 is no end; nanoseconds reach to 2262.
+    if part(0, 4)?.parse::<u32>().ok()? >= 2262 {
+        return Some(i64::MAX);
+    }
     let rfc = format!(
         "{}-{}-{}T{}:{}:{}Z",
         part(0, 4)?,
@@ -139,4 +143,32 @@ fn time(item: Item<'_>) -> Option<i64> {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_both_kinds_are_read() {
+        let read = |tag, text: &str| {
+            time(Item {
+                tag,
+                value: text.as_bytes(),
+                whole: &[],
+            })
+        };
+        assert_eq!(read(UTC_TIME, "700101000001Z"), Some(1_000_000_000));
+        assert_eq!(read(0x18, "19700101000001Z"), Some(1_000_000_000));
+        assert!(read(UTC_TIME, "490101000000Z") > read(UTC_TIME, "500101000000Z"));
+        assert_eq!(read(0x18, "99991231235959Z"), Some(i64::MAX));
+        assert_eq!(read(UTC_TIME, "70"), None);
+    }
+
+    #[test]
+    fn rubbish_is_no_certificate() {
+        for bytes in [&[][..], &[0x30, 0x02, 0x30, 0x00], &[0xff; 64]] {
+            assert!(Certificate::parse(bytes).is_none());
+        }
+    }
 }
