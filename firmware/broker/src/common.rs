@@ -8,11 +8,12 @@ use crate::connection::{Kind, State};
 impl Broker {
     /// Runs the plain publishes at the start of the buffer, as long as there is nothing else.
     pub(crate) fn run_publishes(&mut self, slot: u32, buf: &[u8], consumed: &mut usize) {
+        let mut head = None;
         while let Some(connection) = self.conns.get_mut(slot)
             && let Kind::Client(session) = &connection.kind
             && matches!(session.state, State::Ready(_))
             && let Some(rest) = buf.get(*consumed..)
-            && let Some((message, len)) = connection.parser.common_publish(rest)
+            && let Some((message, len)) = connection.parser.common_publish(rest, &mut head)
         {
             *consumed += len;
             if self.traces {

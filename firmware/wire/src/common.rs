@@ -3,13 +3,49 @@
 use crate::Message;
 use crate::limits::SIZE_DIGITS_MAX;
 
+/// A control line that was understood, and what it said.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'b> {
+    /// From the verb to the line feed.
+    line: &'b [u8],
+    subject: &'b str,
+    reply: Option<&'b str>,
+    header_bytes: usize,
+    bytes: usize,
+}
+
 /// A whole `PUB` or `HPUB` at the start of `buf` in its plain form, and the bytes it takes: capital
 /// letters, single blanks, CR LF. `None` says nothing: the parser has to look.
-pub(crate) fn publish(
-    buf: &[u8],
+///
+/// `head` is the last one found in the same buffer: publishers repeat themselves, and what was
+/// understood once needs only to be compared.
+pub(crate) fn publish<'b>(
+    buf: &'b [u8],
     line_max: usize,
     size_max: usize,
-) -> Option<(Message<'_>, usize)> {
+    head: &mut Option<Head<'b>>,
+) -> Option<(Message<'b>, usize)> {
+    let found = match head {
+        Some(last) if buf.starts_with(last.line) => *last,
+        Some(_) | None => *head.insert(read_head(buf, line_max, size_max)?),
+    };
+    let body = buf.get(found.line.len()..)?;
+    if body.get(found.bytes..found.bytes + 2) != Some(b"\r\n") {
+        return None;
+    }
+    let (header, payload) = body
+        .get(..found.bytes)?
+        .split_at_checked(found.header_bytes)?;
+    let message = Message {
+        subject: found.subject,
+        reply: found.reply,
+        header,
+        payload,
+    };
+    Some((message, found.line.len() + found.bytes + 2))
+}
+
+fn read_head(buf: &[u8], line_max: usize, size_max: usize) -> Option<Head<'_>> {
     let (headers, start) = match buf {
         [b'P', b'U', b'B', b' ', ..] => (false, b"PUB ".len()),
         [b'H', b'P', b'U', b'B', b' ', ..] => (true, b"HPUB ".len()),
@@ -21,28 +57,23 @@ pub(crate) fn publish(
     if line.len() > line_max {
         return None;
     }
-    let (words, size) = number_at_end(line)?;
-    let (words, header) = if headers {
+    let (words, bytes) = number_at_end(line)?;
+    let (words, header_bytes) = if headers {
         number_at_end(words)?
     } else {
         (words, 0)
     };
-    if size > size_max || header > size {
+    if bytes > size_max || header_bytes > bytes {
         return None;
     }
     let (subject, reply) = words_of(core::str::from_utf8(words).ok()?)?;
-    let body = rest.get(newline + 1..)?;
-    if body.get(size..size + 2) != Some(b"\r\n") {
-        return None;
-    }
-    let (header, payload) = body.get(..size)?.split_at_checked(header)?;
-    let message = Message {
+    Some(Head {
+        line: buf.get(..start + newline + 1)?,
         subject,
         reply,
-        header,
-        payload,
-    };
-    Some((message, start + newline + 1 + size + 2))
+        header_bytes,
+        bytes,
+    })
 }
 
 /// Takes ` <digits>` off the end.
@@ -107,10 +138,23 @@ mod tests {
             "HPUB a 4 6\r\nheadok\r\n",
             "HPUB a re.ply 4 6\r\nheadok\r\n",
         ] {
-            let found = publish(frame.as_bytes(), LINE_MAX, SIZE_MAX);
+            let found = publish(frame.as_bytes(), LINE_MAX, SIZE_MAX, &mut None);
             assert!(found.is_some(), "{frame:?}");
             assert_eq!(found, parsed(frame.as_bytes()), "{frame:?}");
         }
+    }
+
+    #[test]
+    fn a_line_is_known_again_only_when_it_is_the_same() {
+        let frames = "PUB a 1\r\nx\r\nPUB a 1\r\ny\r\nPUB a 12\r\nhello, world\r\nPUB a 1\r\nPUB";
+        let (mut at, mut head, mut found) = (0, None, Vec::new());
+        while let Some((message, len)) =
+            publish(&frames.as_bytes()[at..], LINE_MAX, SIZE_MAX, &mut head)
+        {
+            found.push(message.payload);
+            at += len;
+        }
+        assert_eq!(found, [&b"x"[..], b"y", b"hello, world"]);
     }
 
     proptest! {
@@ -124,7 +168,7 @@ mod tests {
             body in "[xy\r\n]{0,16}",
         ) {
             let frame = format!("{verb}{words}{sizes}{end}{body}\r\n");
-            if let Some(found) = publish(frame.as_bytes(), LINE_MAX, SIZE_MAX) {
+            if let Some(found) = publish(frame.as_bytes(), LINE_MAX, SIZE_MAX, &mut None) {
                 prop_assert_eq!(Some(found), parsed(frame.as_bytes()));
             }
         }

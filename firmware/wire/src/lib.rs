@@ -19,6 +19,7 @@ mod parser;
 mod server_info;
 mod verb;
 
+pub use common::Head;
 pub use connect_info::ConnectInfo;
 pub use error::WireError;
 pub use headers::Headers;

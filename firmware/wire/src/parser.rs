@@ -1,5 +1,6 @@
 //! spec: nats-server v2.15.1 server/parser.go
 
+use crate::common::Head;
 use crate::fields::is_blank;
 use crate::limits::{PEER_CONTROL_LINE_FACTOR, VERB_BYTES_MAX};
 use crate::operation::{Body, Found, operation};
@@ -54,12 +55,18 @@ impl Parser {
 
     /// A whole publish of a client at the start of `buf`, in the form libraries write, and the
     /// bytes it takes. `None` says nothing: [`Self::parse`] has to look.
-    pub fn common_publish<'b>(&mut self, buf: &'b [u8]) -> Option<(Message<'b>, usize)> {
+    ///
+    /// `head` is what the last call found in the same read, `None` at first.
+    pub fn common_publish<'b>(
+        &mut self,
+        buf: &'b [u8],
+        head: &mut Option<Head<'b>>,
+    ) -> Option<(Message<'b>, usize)> {
         if buf.len() < self.need || self.dialect != Dialect::Client {
             return None;
         }
         let size_max = self.limits.payload_bytes_max.unwrap_or(usize::MAX);
-        let found = common::publish(buf, self.limits.control_line_bytes_max, size_max)?;
+        let found = common::publish(buf, self.limits.control_line_bytes_max, size_max, head)?;
         (self.scanned, self.need) = (0, 1);
         Some(found)
     }
