@@ -6,11 +6,13 @@
     reason = "tests fail by panicking, and read files"
 )]
 
-use bench::{ask, counted, create_stream, lone_publishes, monitored};
+use bench::{ask, counted, create_stream, idle_bytes_per_connection, lone_publishes, monitored};
 use interop::{Kind, Server, Setup, release_binary};
 
 const BINARY_BYTES_MAX: u64 = 8_000_000;
 const IDLE_RSS_BYTES_MAX: u64 = 8 * 1024 * 1024;
+const IDLE_CONNECTIONS: usize = 1000;
+const IDLE_CONNECTION_BYTES_MAX: f64 = 4096.0;
 const LONE_WRITTEN_BYTES_MAX: f64 = 4_500.0;
 const LONE_SYNCS_MAX: f64 = 1.05;
 const LONE_MESSAGES: u32 = 200;
@@ -45,6 +47,17 @@ fn idle_memory_is_small() {
     assert!(
         rss <= IDLE_RSS_BYTES_MAX,
         "{rss} bytes resident, {IDLE_RSS_BYTES_MAX} are the most"
+    );
+}
+
+#[test]
+fn idle_connections_are_small() {
+    let setup = Setup::core().binary(release_binary("frond"));
+    let server = Server::start(Kind::Leaf, &setup);
+    let each = idle_bytes_per_connection(&server, IDLE_CONNECTIONS);
+    assert!(
+        each <= IDLE_CONNECTION_BYTES_MAX,
+        "{each:.0} bytes resident each, {IDLE_CONNECTION_BYTES_MAX} are the most"
     );
 }
 
