@@ -86,13 +86,14 @@ impl Directory {
         if let Some(user) = nobody.filter(|_| !maps && says_nothing(given)) {
             return Verdict::Accept(Identity::of(user));
         }
-        if let Some(key) = non_empty(&given.nkey) {
+        // Only what somebody here has is looked at: a client may offer all it has.
+        if let Some(key) = non_empty(&given.nkey).filter(|_| !logins.nkeys.is_empty()) {
             return by_nkey(logins, key, given.sig.as_deref(), nonce);
         }
         if maps && !logins.names.is_empty() {
             return by_cert(logins, caller);
         }
-        if let Some(name) = non_empty(&given.user) {
+        if let Some(name) = non_empty(&given.user).filter(|_| !logins.names.is_empty()) {
             let pass = given.pass.as_deref().unwrap_or_default();
             return match logins.names.get(name) {
                 Some(user) => by_secret(user, pass),

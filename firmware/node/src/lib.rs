@@ -27,6 +27,6 @@ pub use io::{Input, Listener, Output};
 pub use links::{Accepting, LeafListener, LinkMakers, Soliciting};
 pub use node::Node;
 pub use report::{ReportError, ReportRequest};
-pub use setup::check_accounts;
 pub use seed::{NodeSeed, StorageLimits, VERSION};
+pub use setup::check_accounts;
 pub use view::{StreamsView, View};

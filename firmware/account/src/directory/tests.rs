@@ -97,6 +97,32 @@ fn a_token_is_checked_and_never_shown() {
     assert!(!format!("{directory:?}").contains("t0k"));
 }
 
+/// spec: nats-server v2.15.1 server/auth.go `processClientOrLeafAuthentication`: a client that
+/// knows several servers gives each all it has.
+#[test]
+fn what_nobody_here_is_asked_for_is_overlooked() {
+    let token = UserPlan {
+        only: None,
+        login: Login::Token(Secret::new("t")),
+        account: None,
+        permissions: None,
+    };
+    let all = Credentials {
+        auth_token: Some("t".into()),
+        nkey: Some("UNOBODY".into()),
+        sig: Some("x".into()),
+        ..user("a", "pa")
+    };
+    for login in [token, password("a", "pa", None)] {
+        let plan = Plan {
+            users: vec![login],
+            ..Plan::default()
+        };
+        let directory = Directory::build(&plan, None).unwrap();
+        assert!(who(&directory, &all, PeerKind::Client).is_some());
+    }
+}
+
 #[test]
 fn an_nkey_user_signs_the_nonce() {
     let key = KeyPair::from_random(Role::User, &[3; 32]);
