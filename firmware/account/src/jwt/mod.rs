@@ -43,7 +43,7 @@ pub use mappings::WeightedMapping;
 pub use operator::Operator;
 pub use permissions::{Permission, PermissionClaims, ResponsePermission};
 pub use signing_keys::{SigningKeys, UserScope};
-pub use token::decode;
+pub use token::{decode, decode_generic};
 pub use user::{TimeRange, User, UserPermissionLimits};
 pub use validation::{Issue, Severity, Validation};
 

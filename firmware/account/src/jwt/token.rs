@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha512_256};
 
-use super::{Body, Claim, Claims, JwtError};
+use super::{Body, Claim, Claims, GenericClaims, JwtError};
 use crate::limits::JWT_BYTES_MAX;
 use crate::nkey::{KeyPair, Role, is_public_key, verify};
 
@@ -34,25 +34,52 @@ pub fn decode(text: &str) -> Result<Claims, JwtError> {
             .unwrap_or_default()
     };
     let head = claims.head();
-    let by = [
+    let Some(by) = signer(head.issuer, signed, &signature) else {
+        return Err(JwtError::Signature(if version <= 1 { 1 } else { 2 }));
+    };
+    let (roles, text) = head.issuers;
+    if !roles.is_empty() && !roles.contains(&by) {
+        return Err(JwtError::Issuer(text));
+    }
+    Ok(claims)
+}
+
+/// Reads a claim as one of no particular kind; the header alone says what is signed.
+///
+/// # Errors
+/// When `text` is no signed claim.
+pub fn decode_generic(text: &str) -> Result<GenericClaims, JwtError> {
+    if text.len() > JWT_BYTES_MAX {
+        return Err(JwtError::TooLarge(text.len()));
+    }
+    let parts: Vec<&str> = text.split('.').collect();
+    let [header, payload, signature] = parts.as_slice() else {
+        return Err(JwtError::Chunks);
+    };
+    let old = check_header(header)? == Algorithm::Old;
+    let claims: Box<GenericClaims> = plain(without_nulls(json(payload)?))?;
+    let both = format!("{header}.{payload}");
+    let signed = if old { payload } else { both.as_str() };
+    match signer(&claims.issuer, signed, &bytes(signature)?) {
+        Some(_) => Ok(*claims),
+        None => Err(JwtError::Signature(if old { 1 } else { 2 })),
+    }
+}
+
+/// What kind of key the issuer is, if it signed this.
+fn signer(issuer: &str, signed: &str, signature: &[u8]) -> Option<Role> {
+    let roles = [
         Role::Account,
         Role::Operator,
         Role::User,
         Role::Server,
         Role::Cluster,
-    ]
-    .into_iter()
-    .find(|role| is_public_key(*role, head.issuer));
-    let signature = BASE64URL_NOPAD.encode(&signature);
-    let good = by.is_some_and(|role| verify(role, head.issuer, signed.as_bytes(), &signature));
-    if !good {
-        return Err(JwtError::Signature(if version <= 1 { 1 } else { 2 }));
-    }
-    let (roles, text) = head.issuers;
-    if !roles.is_empty() && !by.is_some_and(|role| roles.contains(&role)) {
-        return Err(JwtError::Issuer(text));
-    }
-    Ok(claims)
+    ];
+    let by = roles
+        .into_iter()
+        .find(|role| is_public_key(*role, issuer))?;
+    let signature = BASE64URL_NOPAD.encode(signature);
+    verify(by, issuer, signed.as_bytes(), &signature).then_some(by)
 }
 
 /// The text of a claim, signed.
@@ -115,15 +142,25 @@ impl<'a> Head<'a> {
     }
 }
 
-fn check_header(part: &str) -> Result<(), JwtError> {
+/// What a header says is signed.
+#[derive(PartialEq, Eq)]
+enum Algorithm {
+    /// The claim.
+    Old,
+    /// The header and the claim.
+    Nkey,
+}
+
+fn check_header(part: &str) -> Result<Algorithm, JwtError> {
     let header: Header = serde_json::from_value(json(part)?).map_err(broken)?;
     if !header.typ.eq_ignore_ascii_case("JWT") {
         return Err(JwtError::Type(header.typ));
     }
-    if !["ed25519", "ed25519-nkey"].contains(&header.alg.to_ascii_lowercase().as_str()) {
-        return Err(JwtError::Algorithm(header.alg));
+    match header.alg.to_ascii_lowercase().as_str() {
+        "ed25519" => Ok(Algorithm::Old),
+        "ed25519-nkey" => Ok(Algorithm::Nkey),
+        _ => Err(JwtError::Algorithm(header.alg)),
     }
-    Ok(())
 }
 
 /// The claim and its version; -1 for a kind nobody knows, as nats-io/jwt has it.

@@ -1,4 +1,4 @@
-use frond_account::jwt::{Claims, GenericClaims, decode};
+use frond_account::jwt::{GenericClaims, decode_generic};
 use frond_account::nkey::{Role, is_public_key};
 use frond_clock::Now;
 use frond_config::Deletion;
@@ -14,12 +14,12 @@ impl Node {
     /// spec: nats-server v2.15.1 server/accounts.go `handleDeleteRequest`
     pub(super) fn delete_accounts(&mut self, now: Now, reply: Option<&str>, body: &[u8]) {
         let text = String::from_utf8_lossy(body);
-        let claims = generic(&text);
+        let claims = decode_generic(&text);
         let by = claims.as_ref().map_or("", |claims| claims.subject.as_str());
         let failed = format!("delete accounts request by {by} failed");
         let keys = match &claims {
             Ok(claims) => self.deletable(claims).map_err(str::to_owned),
-            Err(why) => Err(why.clone()),
+            Err(why) => Err(why.to_string()),
         };
         let keys = match keys {
             Ok(keys) => keys,
@@ -96,20 +96,5 @@ impl Node {
         }));
         self.broker.delete_claims(now, key);
         Some(ticket)
-    }
-}
-
-fn generic(text: &str) -> Result<GenericClaims, String> {
-    match decode(text) {
-        Ok(Claims::Generic(claims)) => Ok(*claims),
-        Ok(
-            Claims::Operator(_)
-            | Claims::Account(_)
-            | Claims::User(_)
-            | Claims::Activation(_)
-            | Claims::AuthRequest(_)
-            | Claims::AuthResponse(_),
-        ) => Err("not generic claim".to_owned()),
-        Err(why) => Err(why.to_string()),
     }
 }
