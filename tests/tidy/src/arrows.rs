@@ -89,7 +89,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/fuzz", &["tests/sim"]),
-    ("tests/interop", &[]),
+    // Makes the JWTs of the operators under test.
+    ("tests/interop", &["firmware/account"]),
     ("tests/script", &["tests/interop"]),
     (
         "tests/bench",
