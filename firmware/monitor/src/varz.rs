@@ -73,14 +73,14 @@ pub(crate) struct Varz<'a> {
     tags: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     metadata: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "empty")]
-    tls_cert_not_after: Option<When>,
     feature_flags: FeatureFlags,
     #[serde(skip_serializing_if = "empty")]
     system_account: String,
     slow_consumer_stats: ByKind,
     stale_connection_stats: ByKind,
     disk_io_wait_stats: DiskIoWaitStats,
+    #[serde(skip_serializing_if = "empty")]
+    tls_cert_not_after: Option<When>,
     /// Ours: what the disk did for us.
     #[serde(skip_serializing_if = "empty")]
     frond: Option<DiskCounts>,
@@ -184,12 +184,12 @@ pub(crate) fn document<'a>(
         config_digest: process.config_digest,
         tags: facts.tags,
         metadata: facts.metadata,
-        tls_cert_not_after: process.certs.client.map(When),
         feature_flags: FeatureFlags::default(),
         system_account: facts.system_account,
         slow_consumer_stats: ByKind::of(totals.slow_consumers, totals.slow_links),
         stale_connection_stats: ByKind::of(totals.stale_connections, totals.stale_links),
         disk_io_wait_stats: DiskIoWaitStats::default(),
+        tls_cert_not_after: process.certs.client.map(When),
         frond: process.disk,
     }
 }

@@ -1,5 +1,7 @@
+use std::sync::Arc;
 use std::time::Duration;
 
+use frond_account::{PeerCert, TlsSession};
 use frond_broker::{Fanout, InterestCounts, Traffic};
 use frond_clock::Timestamp;
 
@@ -51,6 +53,15 @@ pub(crate) fn client(cid: u64) -> Connection {
         version: "1.0".into(),
         user: "u".into(),
         account: "A".into(),
+        tls: Some(Arc::new(TlsSession {
+            version: "1.3".into(),
+            cipher: "TLS_AES_128_GCM_SHA256".into(),
+            first: true,
+            peer: Some(PeerCert {
+                subject: "CN=till".into(),
+                ..PeerCert::default()
+            }),
+        })),
         ..Connection::default()
     }
 }
