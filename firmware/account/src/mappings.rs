@@ -64,19 +64,24 @@ impl Mappings {
     /// `random` should be different each time.
     #[must_use]
     pub fn select(&self, subject: &str, cluster: &str, random: u64) -> Option<Mapped> {
-        let rule = self
-            .0
-            .iter()
-            .find(|rule| rule.source == subject || is_subset(subject, &rule.source))?;
+        let mut rules = self.0.iter().enumerate();
+        let (at, rule) =
+            rules.find(|(_, rule)| rule.source == subject || is_subset(subject, &rule.source))?;
+        // nats-server has no tokens yet to hash when its very first rule is the literal subject.
+        let renamed = if at == 0 && rule.source == subject {
+            ""
+        } else {
+            subject
+        };
         let choices = rule.of_clusters.get(cluster).unwrap_or(&rule.choices);
-        let mut at = u8::try_from(random % 100).unwrap_or_default();
+        let mut drawn = u8::try_from(random % 100).unwrap_or_default();
         let chosen = choices.iter().find(|choice| {
-            let hit = at < choice.weight;
-            at = at.saturating_sub(choice.weight);
+            let hit = drawn < choice.weight;
+            drawn = drawn.saturating_sub(choice.weight);
             hit
         });
         Some(match chosen.and_then(|choice| choice.to.as_ref()) {
-            Some(transform) => Mapped::To(transform.rename(subject, random)),
+            Some(transform) => Mapped::To(transform.rename(renamed, random)),
             None => Mapped::Lost,
         })
     }
@@ -202,6 +207,16 @@ mod tests {
         let rules = mappings(&[("a.>", vec![to("w.>", 100, Some("west"))])]);
         assert_eq!(shares(&rules, "a.b", ""), expect(&[("a.b", 100)]));
         assert_eq!(shares(&rules, "a.b", "west"), expect(&[("w.b", 100)]));
+    }
+
+    #[test]
+    fn a_literal_is_partitioned_as_nats_server_does() {
+        let rules = mappings(&[
+            ("lit", vec![to("p.{{partition(10)}}", 100, None)]),
+            ("z.*", vec![to("z.{{partition(7)}}", 100, None)]),
+        ]);
+        assert_eq!(shares(&rules, "lit", ""), expect(&[("p.1", 100)]));
+        assert_eq!(shares(&rules, "z.a", ""), expect(&[("z.2", 100)]));
     }
 
     #[test]

@@ -256,7 +256,8 @@ impl Broker {
     pub(crate) fn publish_notice(&mut self, notice: &Notice) {
         let message = Message {
             subject: &notice.subject,
-            reply: None,
+            // As nats-server's own messages have it: there, and empty.
+            reply: Some(""),
             header: &[],
             payload: notice.payload.as_bytes(),
         };

@@ -34,6 +34,8 @@ pub struct JetStream {
     pub(crate) out: VecDeque<Output>,
     pub(crate) journal: Journal,
     pub(crate) accounts: BTreeMap<Tenant, Account>,
+    /// Where accounts without streams ask for them.
+    pub(crate) turned_away: BTreeMap<Tenant, SubId>,
     pub(crate) hosts: BTreeMap<StreamId, Host>,
     pub(crate) routes: BTreeMap<SubId, Route>,
     pub(crate) cache: BodyCache,
@@ -105,6 +107,7 @@ impl JetStream {
             out: VecDeque::new(),
             journal: Journal::new(replicator),
             accounts: BTreeMap::new(),
+            turned_away: BTreeMap::new(),
             hosts: BTreeMap::new(),
             routes: BTreeMap::new(),
             cache: BodyCache::new(facts.body_cache_bytes),
@@ -138,6 +141,7 @@ impl JetStream {
             known.limits = limits;
             return;
         }
+        self.welcome_again(tenant);
         self.accounts.insert(tenant, Account::new(account, limits));
         self.listen_for_api(tenant);
         self.revive(tenant, account);

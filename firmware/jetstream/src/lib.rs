@@ -26,6 +26,7 @@ mod revive;
 mod solo;
 mod source;
 mod stream;
+mod turned_away;
 mod view;
 
 #[cfg(test)]

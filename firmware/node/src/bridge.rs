@@ -7,6 +7,7 @@ use frond_jetstream::{
     self as jetstream, AccountLimits, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
 };
 use frond_ledger::Recovered;
+use frond_subject::is_subset;
 use frond_wire::MessageBuf;
 
 use crate::owner::Owner;
@@ -105,6 +106,23 @@ impl Node {
             }
         }
         self.enable_all_claimed(now);
+        self.turn_away_others(now);
+    }
+
+    /// Accounts without streams are told so, unless they ask another account for them.
+    pub(crate) fn turn_away_others(&mut self, now: Now) {
+        let (Some(streams), directory) = (&mut self.streams, self.broker.directory()) else {
+            return;
+        };
+        for (id, account) in (0..).map(AccountId).zip(directory.accounts()) {
+            let asks_elsewhere = account
+                .sharing
+                .services
+                .iter()
+                .any(|import| is_subset("$JS.API.INFO", &import.from));
+            let away = account.exists && id != directory.system_account() && !asks_elsewhere;
+            streams.machine.turn_away(now, Tenant(id.0), away);
+        }
     }
 
     /// Lets an account use streams, or changes what it may use.

@@ -29,7 +29,7 @@ use crate::fetches::Purpose;
 use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::limits::API_LEVEL;
-use endpoint::Endpoint;
+pub(crate) use endpoint::Endpoint;
 
 /// What a request comes to: an answer now, `None` when it is given later, or an error.
 type Outcome = Result<Option<Vec<u8>>, ApiError>;
@@ -41,7 +41,9 @@ impl JetStream {
         let Some(endpoint) = Endpoint::parse(&subject) else {
             return;
         };
-        if let Endpoint::MessageNext(stream, consumer) = endpoint {
+        if !self.accounts.contains_key(&call.tenant) {
+            self.answer_turned_away(&call, &endpoint);
+        } else if let Endpoint::MessageNext(stream, consumer) = endpoint {
             self.next_messages(&call, stream, consumer, reach);
         } else if let Endpoint::DirectGet(stream, subject) = endpoint {
             self.direct_get(&call, stream, subject);
