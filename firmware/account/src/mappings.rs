@@ -216,7 +216,7 @@ mod tests {
             ("z.*", vec![to("z.{{partition(7)}}", 100, None)]),
         ]);
         assert_eq!(shares(&rules, "lit", ""), expect(&[("p.1", 100)]));
-        assert_eq!(shares(&rules, "z.a", ""), expect(&[("z.2", 100)]));
+        assert_eq!(shares(&rules, "z.a", ""), expect(&[("z.3", 100)]));
     }
 
     #[test]
