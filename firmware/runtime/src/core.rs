@@ -112,12 +112,17 @@ impl Core {
     /// Closes connections whose certificate was let pass while time was untrusted and is not valid.
     pub(crate) fn judge_again(&self) {
         let now = self.clock.now().wall.as_nanos();
-        for (conn, socket) in self.sockets.borrow().iter() {
-            let chain = socket.line().peer_chain();
-            let certs = chain.iter().filter_map(|der| Certificate::parse(der));
-            let is_valid =
-                |cert: Certificate| (cert.not_before_ns..=cert.not_after_ns).contains(&now);
-            if !certs.map(is_valid).all(|valid| valid) {
+        let is_valid = |der: &Vec<u8>| {
+            let cert = Certificate::parse(der);
+            cert.is_none_or(|cert| (cert.not_before_ns..=cert.not_after_ns).contains(&now))
+        };
+        let sockets = self.sockets.borrow();
+        let mut conns: Vec<Conn> = sockets.keys().copied().collect();
+        conns.sort_unstable();
+        for conn in conns {
+            if let Some(socket) = sockets.get(&conn)
+                && !socket.line().peer_chain().iter().all(is_valid)
+            {
                 tracing::error!("cid:{} - its certificate is not valid now: closed", conn.0);
                 socket.close();
             }
@@ -354,13 +359,7 @@ impl Core {
                 timeout,
                 tls_first,
             } => {
-                let wish = dial::Wish {
-                    link,
-                    host,
-                    port,
-                    timeout,
-                    tls_first,
-                };
+                let wish = dial::Wish::new(link, (host, port), timeout, tls_first);
                 tokio::task::spawn_local(dial::dial(Rc::clone(self), wish));
             }
             Output::Secure {

@@ -23,6 +23,23 @@ pub(crate) struct Wish {
     pub(crate) tls_first: Option<String>,
 }
 
+impl Wish {
+    pub(crate) fn new(
+        link: LinkId,
+        (host, port): (String, u16),
+        timeout: Duration,
+        tls_first: Option<String>,
+    ) -> Self {
+        Self {
+            link,
+            host,
+            port,
+            timeout,
+            tls_first,
+        }
+    }
+}
+
 /// Opens a connection to another server and runs it, or tells why not.
 pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
     let link = wish.link;

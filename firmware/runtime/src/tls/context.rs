@@ -294,10 +294,11 @@ fn is_called(suite: &SupportedCipherSuite, name: &str) -> bool {
 }
 
 fn curve(group: &dyn SupportedKxGroup) -> &'static str {
-    match group.name() {
-        rustls::NamedGroup::X25519 => "X25519",
-        rustls::NamedGroup::secp256r1 => "CurveP256",
-        rustls::NamedGroup::secp384r1 => "CurveP384",
-        _ => "",
-    }
+    const NAMES: &[(rustls::NamedGroup, &str)] = &[
+        (rustls::NamedGroup::X25519, "X25519"),
+        (rustls::NamedGroup::secp256r1, "CurveP256"),
+        (rustls::NamedGroup::secp384r1, "CurveP384"),
+    ];
+    let found = NAMES.iter().find(|(known, _)| *known == group.name());
+    found.map_or("", |(_, name)| name)
 }

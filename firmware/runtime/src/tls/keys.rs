@@ -73,11 +73,12 @@ fn pair(cert_file: &str, key_file: &str, provider: &CryptoProvider) -> Result<Pa
     let leaf = Certificate::parse(leaf).ok_or("x509: malformed certificate")?;
     let key = PrivateKeyDer::from_pem_slice(&key_pem)
         .map_err(|_| "tls: failed to find any PEM data in key input")?;
-    let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
-        Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+    let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
+        if error == Error::InconsistentKeys(InconsistentKeys::KeyMismatch) {
             "tls: private key does not match public key".to_owned()
+        } else {
+            format!("tls: failed to parse private key: {error}")
         }
-        other => format!("tls: failed to parse private key: {other}"),
     })?;
     Ok(Pair {
         key: Arc::new(key),

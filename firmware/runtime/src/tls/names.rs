@@ -58,10 +58,9 @@ fn pair(item: Item<'_>) -> Option<(String, String)> {
 
 /// The last common name, as Go keeps it.
 pub(crate) fn common_name(parts: &[DnPart]) -> String {
-    let pairs = parts.iter().flatten();
+    let mut pairs = parts.iter().flatten();
     pairs
-        .filter(|(kind, _)| kind == "CN")
-        .next_back()
+        .rfind(|(kind, _)| kind == "CN")
         .map(|(_, value)| value.clone())
         .unwrap_or_default()
 }

@@ -292,15 +292,14 @@ fn write<D>(
     plain: &[u8],
     to: &mut [u8],
 ) -> Result<usize, Error> {
-    match status.state? {
-        ConnectionState::WriteTraffic(mut traffic) => {
-            traffic.encrypt(plain, to).map_err(|error| match error {
-                EncryptError::InsufficientSize(_) => Error::General("no room".into()),
-                EncryptError::EncryptExhausted => Error::EncryptError,
-            })
-        }
-        other => Err(Error::General(format!("cannot write while {other:?}"))),
-    }
+    let state = status.state?;
+    let ConnectionState::WriteTraffic(mut traffic) = state else {
+        return Err(Error::General(format!("cannot write while {state:?}")));
+    };
+    traffic.encrypt(plain, to).map_err(|error| match error {
+        EncryptError::InsufficientSize(_) => Error::General("no room".into()),
+        EncryptError::EncryptExhausted => Error::EncryptError,
+    })
 }
 
 fn goodbye<D>(status: UnbufferedStatus<'_, '_, D>, out: &mut Vec<u8>) {
