@@ -10,6 +10,10 @@ use crate::rows::{Account, Server};
 use crate::subsz::SublistStats;
 use crate::text::{When, empty};
 
+mod claims;
+
+use claims::ClaimsInfo;
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Accountz {
     server_id: String,
@@ -35,6 +39,8 @@ pub(crate) struct AccountInfo {
     client_connections: u32,
     subscriptions: usize,
     name_tag: String,
+    #[serde(flatten)]
+    claims: ClaimsInfo,
     sublist_stats: SublistStats,
 }
 
@@ -58,7 +64,7 @@ pub(crate) fn document(
     };
     match query.text("acc") {
         "" => document.accounts = accounts.into_iter().map(|account| account.name).collect(),
-        name => document.account_detail = Some(detail(name, accounts, loaded)?),
+        name => document.account_detail = Some(detail(name, accounts, (loaded, server.now))?),
     }
     Ok(document)
 }
@@ -67,25 +73,32 @@ pub(crate) fn document(
 pub(crate) fn detail(
     name: &str,
     accounts: Vec<Account>,
-    loaded: Timestamp,
+    (loaded, now): (Timestamp, Timestamp),
 ) -> Result<AccountInfo, Refusal> {
     let found = accounts.into_iter().find(|account| account.name == name);
     let account = found.ok_or_else(|| Refusal(format!("Account {name} does not exist")))?;
-    Ok(info(account, loaded))
+    Ok(info(account, loaded, now))
 }
 
-fn info(account: Account, loaded: Timestamp) -> AccountInfo {
+fn info(account: Account, loaded: Timestamp, now: Timestamp) -> AccountInfo {
+    let claimed = account.claimed.as_ref();
+    let name = claimed.map(|it| it.claims.name.clone());
+    let name = name.filter(|name| !name.is_empty());
+    let updated = claimed.map(|it| Timestamp::from_nanos(it.updated_ns));
     AccountInfo {
         sublist_stats: SublistStats::of(std::iter::once(&account)),
         account_name: account.name.clone(),
-        update_time: When(loaded),
+        update_time: When(updated.unwrap_or(loaded)),
         is_system: account.is_system,
-        expired: false,
+        expired: claimed.is_some_and(|it| it.is_expired(now.as_nanos())),
         complete: true,
         jetstream_enabled: account.has_jetstream,
         leafnode_connections: account.leafnodes,
         client_connections: account.clients,
         subscriptions: account.subscriptions,
-        name_tag: account.name,
+        claims: claimed
+            .map(|it| ClaimsInfo::of(it, now))
+            .unwrap_or_default(),
+        name_tag: name.unwrap_or(account.name),
     }
 }

@@ -83,7 +83,11 @@ impl Asked<'_> {
     /// What is known of an account, as only the system account is asked for it.
     pub(crate) fn account_of(&self, account: &str) -> Result<Page, Refusal> {
         let (accounts, loaded) = (gather::accounts(self.view), self.process.config_loaded);
-        Ok(self.page(&accountz::detail(account, accounts, loaded)?))
+        Ok(self.page(&accountz::detail(
+            account,
+            accounts,
+            (loaded, self.view.now.wall),
+        )?))
     }
 
     /// What accounts sent and got; `None` when there is none to tell of, unless that was asked for.

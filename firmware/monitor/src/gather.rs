@@ -174,6 +174,7 @@ pub(crate) fn accounts(view: &View<'_>) -> Vec<Account> {
             traffic: row.traffic,
             leaf_traffic: leafs.get(&*known.name).copied().unwrap_or_default(),
             slow_consumers: row.slow_consumers,
+            claimed: directory.claimed(row.account).cloned(),
         })
     });
     rows.collect()

@@ -95,4 +95,6 @@ pub(crate) struct Account {
     /// The part of the traffic that went over the leafnodes connected now.
     pub(crate) leaf_traffic: Traffic,
     pub(crate) slow_consumers: u64,
+    /// What its JWT says.
+    pub(crate) claimed: Option<frond_account::ClaimedAccount>,
 }

@@ -9,6 +9,7 @@ pub(crate) use options::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz,
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use frond_account::jwt::OperatorClaims;
 use frond_broker::{Totals, Traffic};
 use serde::Serialize;
 
@@ -74,6 +75,10 @@ pub(crate) struct Varz<'a> {
     #[serde(skip_serializing_if = "empty")]
     metadata: BTreeMap<String, String>,
     feature_flags: FeatureFlags,
+    #[serde(skip_serializing_if = "empty")]
+    trusted_operators_jwt: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    trusted_operators_claim: Vec<OperatorClaims>,
     #[serde(skip_serializing_if = "empty")]
     system_account: String,
     slow_consumer_stats: ByKind,
@@ -185,6 +190,12 @@ pub(crate) fn document<'a>(
         tags: facts.tags,
         metadata: facts.metadata,
         feature_flags: FeatureFlags::default(),
+        trusted_operators_claim: facts
+            .operators
+            .iter()
+            .filter_map(|text| OperatorClaims::decode(text).ok())
+            .collect(),
+        trusted_operators_jwt: facts.operators,
         system_account: facts.system_account,
         slow_consumer_stats: ByKind::of(totals.slow_consumers, totals.slow_links),
         stale_connection_stats: ByKind::of(totals.stale_connections, totals.stale_links),

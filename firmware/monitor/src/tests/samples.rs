@@ -115,6 +115,7 @@ pub(crate) fn account(name: &str, clients: u32) -> Account {
         traffic: traffic(1),
         leaf_traffic: Traffic::default(),
         slow_consumers: 0,
+        claimed: None,
     }
 }
 

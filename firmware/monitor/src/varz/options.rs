@@ -18,6 +18,8 @@ pub(crate) struct Facts {
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: BTreeMap<String, String>,
     pub(crate) system_account: String,
+    /// The operators' JWTs.
+    pub(crate) operators: Vec<String>,
 }
 
 /// The options that stand together in the document.
