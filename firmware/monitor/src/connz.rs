@@ -7,6 +7,7 @@ mod order;
 
 pub(crate) use options::{NEITHER, Options, State};
 
+use frond_account::Transport;
 use frond_clock::Timestamp;
 use serde::Serialize;
 
@@ -156,9 +157,10 @@ fn the_one(cid: u64, open: Vec<Connection>, closed: Vec<Connection>) -> Vec<Conn
 
 fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
     let until = row.end.as_ref().map_or(now, |(stop, _)| *stop);
-    let (kind, of_type) = match row.peer {
-        Peer::Client => ("Client", "nats"),
-        Peer::Leafnode => ("Leafnode", ""),
+    let (kind, of_type) = match (row.peer, row.transport) {
+        (Peer::Client, Transport::WebSocket) => ("Client", "websocket"),
+        (Peer::Client, Transport::Tcp | Transport::InProcess) => ("Client", "nats"),
+        (Peer::Leafnode, _) => ("Leafnode", ""),
     };
     let (stop, reason) = row
         .end

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use frond_account::AccountId;
+use frond_account::{AccountId, Transport};
 use frond_broker::{Conn, LinkStatus, SubView, Traffic};
 use frond_clock::Timestamp;
 use frond_node::View;
@@ -196,6 +196,7 @@ fn client_row(
     Connection {
         cid: client.cid,
         peer: Peer::Client,
+        transport: client.transport,
         ip: client
             .peer
             .map(|peer| peer.ip.to_string())
@@ -226,6 +227,7 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
     Some(Connection {
         cid: conn.0,
         peer: Peer::Leafnode,
+        transport: Transport::Tcp,
         ip: line.peer.ip.to_string(),
         port: line.peer.port,
         start: line.start,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::TlsSession;
+use frond_account::{TlsSession, Transport};
 use frond_broker::{Fanout, InterestCounts, Traffic};
 use frond_clock::Timestamp;
 
@@ -29,6 +29,8 @@ pub(crate) enum Peer {
 pub(crate) struct Connection {
     pub(crate) cid: u64,
     pub(crate) peer: Peer,
+    /// What carries its bytes.
+    pub(crate) transport: Transport,
     pub(crate) ip: String,
     pub(crate) port: u16,
     pub(crate) start: Timestamp,

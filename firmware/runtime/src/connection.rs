@@ -19,6 +19,8 @@ use crate::limits::{
 use crate::line::{Line, Written};
 use crate::tls::{self, Fault, Inbound, Outbound};
 
+mod framed;
+
 /// One socket and what its task has to know.
 #[derive(Debug)]
 pub(crate) struct Socket {
@@ -98,7 +100,10 @@ impl Socket {
     }
 
     /// The node let go of the connection: write the rest, then end.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close(&self, cause: &str) {
+        if let Some(frames) = self.line.frames() {
+            frames.borrow_mut().part(cause);
+        }
         self.closing.set(true);
         self.changed.notify_one();
     }
@@ -112,6 +117,12 @@ impl Socket {
     /// The line.
     pub(crate) const fn line(&self) -> &Line {
         &self.line
+    }
+
+    /// Whether there is something to take that was read before.
+    fn holds_more(&self) -> bool {
+        let frames = self.line.frames().map(|frames| frames.borrow());
+        frames.is_some_and(|frames| frames.holds_more())
     }
 
     async fn until_closing(&self) {
@@ -150,7 +161,7 @@ impl Connection {
 
     async fn run(mut self) {
         let cause = self.serve().await;
-        if self.socket.closing.get() {
+        if self.socket.closing.get() || self.tell_fault() {
             // On the heap, as all that is rare: each task has room for what lives across an await.
             Box::pin(self.say_goodbye()).await;
         }
@@ -180,7 +191,12 @@ impl Connection {
             tokio::select! {
                 ready = socket.line.stream().readable(), if reading => {
                     if ready.is_err() || !self.read_once() {
-                        return "Client Closed";
+                        return self.end();
+                    }
+                }
+                () = std::future::ready(()), if reading && socket.holds_more() => {
+                    if !self.read_once() {
+                        return self.end();
                     }
                 }
                 ready = socket.line.stream().writable(), if socket.blocked.get() => {
@@ -202,7 +218,9 @@ impl Connection {
 
     /// One read and everything in it, then the outputs. False at the end.
     fn read_once(&mut self) -> bool {
-        let read = if self.socket.line.is_secured() {
+        let read = if self.socket.line.frames().is_some() {
+            self.read_framed()
+        } else if self.socket.line.is_secured() {
             self.read_secured()
         } else if self.need() <= SHARED_BYTES_MAX && self.rest.len() <= SHARED_BYTES_MAX {
             self.read_shared()

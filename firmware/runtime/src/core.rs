@@ -17,6 +17,7 @@ use crate::disk::Disk;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
+use crate::websocket::Door;
 use crate::{password, report};
 
 /// The one thread that owns everything: the node, and what carries its wishes out.
@@ -48,6 +49,8 @@ pub(crate) struct Core {
     pub(crate) caught_up: Notify,
     tls: Contexts,
     scratch: Rc<Scratch>,
+    /// Who may come in by WebSocket, once there is a port for them.
+    door: RefCell<Option<Rc<Door>>>,
     /// Bytes of all connections are read here, one at a time: an idle one holds no buffer.
     pub(crate) read_buffer: RefCell<Box<[u8]>>,
     /// A buffer that a large message came in, for the next one.
@@ -81,6 +84,7 @@ impl Core {
             caught_up: Notify::new(),
             tls,
             scratch: Scratch::new(),
+            door: RefCell::default(),
             read_buffer: RefCell::new(vec![0; SHARED_BYTES_MAX + READ_BYTES].into_boxed_slice()),
             spare: RefCell::default(),
         })
@@ -124,7 +128,7 @@ impl Core {
                 && !socket.line().peer_chain().iter().all(is_valid)
             {
                 tracing::error!("cid:{} - its certificate is not valid now: closed", conn.0);
-                socket.close();
+                socket.close("TLS Handshake Failure");
             }
         }
     }
@@ -132,6 +136,16 @@ impl Core {
     /// Buffers all TLS sessions share.
     pub(crate) const fn scratch(&self) -> &Rc<Scratch> {
         &self.scratch
+    }
+
+    /// There is a WebSocket port.
+    pub(crate) fn open_door(&self, door: Door) {
+        self.door.replace(Some(Rc::new(door)));
+    }
+
+    /// What the WebSocket port needs.
+    pub(crate) fn door(&self) -> Option<Rc<Door>> {
+        self.door.borrow().clone()
     }
 
     /// A handshake on a connection of the node failed.
@@ -313,7 +327,7 @@ impl Core {
             Ok(context) => socket.upgrade(Upgrade::Connect(context, server_name)),
             Err(why) => {
                 self.tell_handshake_fault(conn, &Fault::Setup(why));
-                socket.close();
+                socket.close("TLS Handshake Failure");
             }
         }
     }
@@ -349,7 +363,9 @@ impl Core {
             Output::Close { conn, cause } => {
                 tracing::debug!("connection {} is closed: {cause}", conn.0);
                 if let Some(socket) = self.socket(conn) {
-                    socket.close();
+                    socket.close(&cause);
+                    // A WebSocket is told why at once: the process may end with it.
+                    self.dirty.borrow_mut().push(conn);
                 }
             }
             Output::Dial {

@@ -22,6 +22,7 @@ mod dial;
 mod disk;
 mod fetch;
 mod files;
+mod frames;
 mod http;
 mod known_time;
 mod limits;
@@ -38,6 +39,7 @@ mod server;
 mod signals;
 mod space;
 mod tls;
+mod websocket;
 mod zone;
 
 pub use program::{Product, run};

@@ -31,6 +31,8 @@ pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const FAREWELL_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How many of those are read at once.
 pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
+/// WebSocket peers that have not finished their request; of more the oldest is let go.
+pub(crate) const UPGRADES_MAX: usize = 1024;
 /// Bytes of an HTTP request head.
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of an HTTP request.

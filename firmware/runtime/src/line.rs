@@ -6,7 +6,8 @@ use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use crate::limits::WRITE_SLICES_MAX;
+use crate::frames::Frames;
+use crate::limits::{READ_BYTES, WRITE_SLICES_MAX};
 use crate::tls::Session;
 
 /// One TCP connection: what the protocol's bytes are read from and written to, in the clear or
@@ -15,6 +16,8 @@ use crate::tls::Session;
 pub(crate) struct Line {
     stream: TcpStream,
     tls: RefCell<Option<Box<Session>>>,
+    /// When it is a WebSocket.
+    frames: Option<Box<RefCell<Frames>>>,
 }
 
 /// How far the peer took what was to be written.
@@ -31,6 +34,23 @@ impl Line {
         Self {
             stream,
             tls: RefCell::new(None),
+            frames: None,
+        }
+    }
+
+    /// From here on what it carries are these frames.
+    pub(crate) fn framed(self, frames: Frames) -> Self {
+        Self {
+            frames: Some(Box::new(RefCell::new(frames))),
+            ..self
+        }
+    }
+
+    /// Whether it is a WebSocket: then [`Line::read_framed`] reads.
+    pub(crate) const fn frames(&self) -> Option<&RefCell<Frames>> {
+        match &self.frames {
+            Some(frames) => Some(frames),
+            None => None,
         }
     }
 
@@ -112,49 +132,146 @@ impl Line {
         }
     }
 
+    /// Reads and appends what came, whatever it means: through TLS where there is any.
+    ///
+    /// # Errors
+    /// As [`Line::read_secured`].
+    pub(crate) fn read_raw(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        if self.is_secured() {
+            self.read_secured(bytes)
+        } else {
+            self.read_more(bytes)
+        }
+    }
+
+    /// Reads what is there and appends what was in its frames; 0 at the end. `WouldBlock` also
+    /// when that was nothing.
+    ///
+    /// # Errors
+    /// As [`Line::read_secured`].
+    pub(crate) fn read_framed(&self, plain: &mut Vec<u8>) -> io::Result<usize> {
+        let Some(frames) = &self.frames else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let mut frames = frames.borrow_mut();
+        let before = plain.len();
+        if frames.holds_more() {
+            frames.take_held(plain);
+        } else {
+            let tools = frames.tools();
+            let mut raw = tools.raw.borrow_mut();
+            raw.clear();
+            raw.reserve(READ_BYTES);
+            if self.read_raw(&mut raw)? == 0 {
+                return Ok(0);
+            }
+            frames.take(&mut raw, plain);
+        }
+        match plain.len() - before {
+            0 if !frames.is_ended() => Err(io::ErrorKind::WouldBlock.into()),
+            count => Ok(count),
+        }
+    }
+
+    /// Writes all of it, waiting for the peer.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) async fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        loop {
+            let taken = self.send(core::iter::once(rest))?;
+            rest = rest.get(taken.unwrap_or(0)..).unwrap_or_default();
+            if rest.is_empty() && self.write_kept()? == Written::All {
+                return Ok(());
+            }
+            self.stream.writable().await?;
+        }
+    }
+
     /// Writes what the outbox holds as far as the peer takes it now.
     ///
     /// # Errors
     /// The system's, and when the session cannot encrypt any more.
     pub(crate) fn write(&self, outbox: &mut Outbox) -> io::Result<Written> {
+        if let Some(frames) = &self.frames {
+            return self.write_framed(&mut frames.borrow_mut(), outbox);
+        }
+        while !outbox.is_empty() {
+            match self.send(outbox.slices())? {
+                Some(taken) => outbox.advance(taken),
+                None => return Ok(Written::Part),
+            }
+        }
+        self.write_kept()
+    }
+
+    fn write_framed(&self, frames: &mut Frames, outbox: &mut Outbox) -> io::Result<Written> {
+        while frames.wants_to_write(outbox.len()) {
+            frames.prepare(outbox);
+            let (head, body) = frames.ready();
+            let head = core::iter::once(head).filter(|head| !head.is_empty());
+            let mut left = body;
+            let body = outbox.slices().map_while(|slice| {
+                let part = slice.get(..left.min(slice.len())).unwrap_or_default();
+                left -= part.len();
+                (!part.is_empty()).then_some(part)
+            });
+            match self.send(head.chain(body))? {
+                Some(taken) => frames.wrote(taken, outbox),
+                None => return Ok(Written::Part),
+            }
+        }
+        self.write_kept()
+    }
+
+    /// Writes some of it, and tells how much; `None` when the socket is full.
+    fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<Option<usize>> {
         match self.tls.borrow_mut().as_mut() {
-            None => self.write_plain(outbox),
-            Some(session) => self.write_secured(session, outbox),
+            None => self.send_plain(slices),
+            Some(session) => self.send_secured(session, slices),
         }
     }
 
-    fn write_secured(&self, session: &mut Session, outbox: &mut Outbox) -> io::Result<Written> {
+    fn send_secured<'a>(
+        &self,
+        session: &mut Session,
+        slices: impl Iterator<Item = &'a [u8]>,
+    ) -> io::Result<Option<usize>> {
+        if self.write_waiting(session)? == Written::Part {
+            return Ok(None);
+        }
         let scratch = session.scratch();
         let mut records = scratch.outgoing.borrow_mut();
-        loop {
-            if self.write_waiting(session)? == Written::Part {
-                return Ok(Written::Part);
+        let (mut filled, mut taken) = (0, 0);
+        for slice in slices {
+            let room = records.get_mut(filled..).unwrap_or_default();
+            let fits = Session::fitting(slice.len(), room.len());
+            let part = slice.get(..fits).unwrap_or_default();
+            if part.is_empty() {
+                break;
             }
-            if outbox.is_empty() {
-                return Ok(Written::All);
+            filled += session.encrypt(part, room).map_err(io::Error::other)?;
+            taken += fits;
+            if fits < slice.len() {
+                break;
             }
-            let (mut filled, mut taken) = (0, 0);
-            for slice in outbox.slices() {
-                let room = records.get_mut(filled..).unwrap_or_default();
-                let fits = Session::fitting(slice.len(), room.len());
-                let part = slice.get(..fits).unwrap_or_default();
-                if part.is_empty() {
-                    break;
-                }
-                filled += session.encrypt(part, room).map_err(io::Error::other)?;
-                taken += fits;
-                if fits < slice.len() {
-                    break;
-                }
-            }
-            outbox.advance(taken);
-            let ready = records.get(..filled).unwrap_or_default();
-            match self.stream.try_write(ready) {
-                Ok(n) if n == filled => {}
-                Ok(n) => session.keep(ready.get(n..).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => session.keep(ready),
-                Err(error) => return Err(error),
-            }
+        }
+        let ready = records.get(..filled).unwrap_or_default();
+        match self.stream.try_write(ready) {
+            Ok(n) if n == filled => {}
+            Ok(n) => session.keep(ready.get(n..).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => session.keep(ready),
+            Err(error) => return Err(error),
+        }
+        Ok(Some(taken))
+    }
+
+    /// Writes what was encrypted before and not taken.
+    fn write_kept(&self) -> io::Result<Written> {
+        match self.tls.borrow_mut().as_mut() {
+            None => Ok(Written::All),
+            Some(session) => self.write_waiting(session),
         }
     }
 
@@ -205,27 +322,24 @@ impl Line {
         Ok(Written::All)
     }
 
-    /// One `writev` after another until the outbox is empty or the socket is full.
-    fn write_plain(&self, outbox: &mut Outbox) -> io::Result<Written> {
-        while !outbox.is_empty() {
-            let mut slices = [io::IoSlice::new(&[]); WRITE_SLICES_MAX];
-            let mut count = 0;
-            for (slot, slice) in slices.iter_mut().zip(outbox.slices()) {
-                *slot = io::IoSlice::new(slice);
-                count += 1;
-            }
-            let slices = slices.get(..count).unwrap_or_default();
+    /// One `writev`.
+    fn send_plain<'a>(&self, parts: impl Iterator<Item = &'a [u8]>) -> io::Result<Option<usize>> {
+        let mut slices = [io::IoSlice::new(&[]); WRITE_SLICES_MAX];
+        let mut count = 0;
+        for (slot, part) in slices.iter_mut().zip(parts) {
+            *slot = io::IoSlice::new(part);
+            count += 1;
+        }
+        let slices = slices.get(..count).unwrap_or_default();
+        loop {
             match self.stream.try_write_vectored(slices) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => outbox.advance(n),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Written::Part);
-                }
+                Ok(0) if count > 0 => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => return Ok(Some(n)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Written::All)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN};
 use crate::line::Line;
 use crate::options::plain;
 use crate::tls::{self, Inbound};
+use crate::websocket;
 
 /// Connections the kernel may hold before they are accepted.
 const BACKLOG: i32 = 1024;
@@ -83,7 +84,11 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
 
 fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     let line = Line::plain(stream);
-    let Some(context) = context_of(core, kind) else {
+    let context = context_of(core, kind);
+    if kind == Listener::WebSocket {
+        return websocket::welcome(core, line, context);
+    }
+    let Some(context) = context else {
         return begin(core, line, kind, Start::plain());
     };
     if !context.may_begin(core.clock().now().mono.as_nanos() / 1_000_000_000) {

@@ -19,6 +19,7 @@ use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
 use crate::signals::{self, Order};
 use crate::tls::{self, Contexts};
+use crate::websocket::Door;
 use crate::{Product, banner, check, claims, data_dir, http, known_time, listener, reload, space};
 
 /// A server that listens, until it is told to end.
@@ -118,6 +119,24 @@ impl Server {
                 .with_node(|node| node.set_leaf_port(local_port(&listener)));
             leaf = Some(listener);
         }
+        let mut websocket = None;
+        if let Some(at) = &config.websocket.listen {
+            let (listener, on) = bound(&at.host, at.port, "websocket").await?;
+            let scheme = if config.websocket.tls.is_some() {
+                "wss"
+            } else {
+                "ws"
+            };
+            tracing::info!("Listening for websocket clients on {scheme}://{on}");
+            if scheme == "ws" {
+                tracing::warn!("Websocket not configured with TLS. DO NOT USE IN PRODUCTION!");
+            }
+            ports.insert("websocket", vec![url_of(scheme, &listener)]);
+            self.core
+                .with_node(|node| node.set_websocket_port(local_port(&listener)));
+            self.core.open_door(Door::new(config));
+            websocket = Some(listener);
+        }
         let (client, on) = bound(&config.host, config.port, "client").await?;
         ports.insert("nats", vec![url_of("nats", &client)]);
         self.core
@@ -140,6 +159,13 @@ impl Server {
                 Rc::clone(&self.core),
                 listener,
                 Listener::Leaf,
+            )));
+        }
+        if let Some(listener) = websocket {
+            self.tasks.push(spawn_local(listener::accept(
+                Rc::clone(&self.core),
+                listener,
+                Listener::WebSocket,
             )));
         }
         self.tasks.push(spawn_local(listener::accept(

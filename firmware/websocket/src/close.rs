@@ -17,6 +17,8 @@ impl CloseCode {
     pub const POLICY: Self = Self(1008);
     /// A message is too long.
     pub const TOO_BIG: Self = Self(1009);
+    /// There is no room now.
+    pub const TRY_AGAIN: Self = Self(1013);
     /// Anything else.
     pub const INTERNAL: Self = Self(1011);
 

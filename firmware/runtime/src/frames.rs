@@ -1,0 +1,160 @@
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use frond_broker::Outbox;
+use frond_websocket::{
+    Accepted, CloseCode, CloseFrame, Deflater, Event, Fault, Inflater, Masking, Receiver, Sender,
+    Settings, Style,
+};
+
+use crate::limits::READ_BYTES;
+
+/// The frames of one WebSocket, between what the wire carries and the bytes of the protocol.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    receiver: Receiver,
+    sender: Sender,
+    /// Received and not yet looked at.
+    raw: Vec<u8>,
+    ended: Cell<bool>,
+    fault: Option<Fault>,
+    tools: Rc<Tools>,
+}
+
+/// What all WebSockets of a thread share.
+#[derive(Debug, Default)]
+pub(crate) struct Tools {
+    inflater: RefCell<Inflater>,
+    deflater: RefCell<Deflater>,
+    /// What the wire carried, while it is looked at.
+    pub(crate) raw: RefCell<Vec<u8>>,
+    /// What was in it.
+    pub(crate) plain: RefCell<Vec<u8>>,
+}
+
+impl Frames {
+    /// For a request that was accepted; its answer is written first.
+    pub(crate) fn accepted(accepted: &Accepted, payload_bytes_max: u64, tools: Rc<Tools>) -> Self {
+        let mut sender = Sender::new(Style {
+            masking: Masking::Bare,
+            compression: accepted.compression,
+            browser: accepted.browser,
+        });
+        sender.raw(&accepted.answer);
+        let receiver = Receiver::new(Settings {
+            masking: accepted.masking,
+            compression: accepted.compression,
+            payload_bytes_max,
+        });
+        Self {
+            receiver,
+            sender,
+            raw: Vec::new(),
+            ended: Cell::new(false),
+            fault: None,
+            tools,
+        }
+    }
+
+    /// The shared buffers.
+    pub(crate) fn tools(&self) -> Rc<Tools> {
+        Rc::clone(&self.tools)
+    }
+
+    /// Whether there is something to take without reading.
+    pub(crate) fn holds_more(&self) -> bool {
+        !self.raw.is_empty() || self.ended.get()
+    }
+
+    /// Whether the peer said goodbye, or something it had better not.
+    pub(crate) const fn is_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// What it had better not have said.
+    pub(crate) const fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Appends to `plain` what was in frames that came before.
+    pub(crate) fn take_held(&mut self, plain: &mut Vec<u8>) {
+        let mut raw = std::mem::take(&mut self.raw);
+        self.take(&mut raw, plain);
+    }
+
+    /// Appends to `plain` what is in these frames; about as much as one read, the rest is held.
+    pub(crate) fn take(&mut self, raw: &mut [u8], plain: &mut Vec<u8>) {
+        let tools = Rc::clone(&self.tools);
+        let mut inflater = tools.inflater.borrow_mut();
+        let full = plain.len() + READ_BYTES;
+        let mut at = 0;
+        while plain.len() < full && !self.ended.get() {
+            match self.receiver.next(raw, &mut at, &mut inflater) {
+                Ok(None) => break,
+                Ok(Some(Event::Data(bytes))) => plain.extend_from_slice(bytes),
+                Ok(Some(Event::Ping(payload))) => self.sender.pong(&payload, [0; 4]),
+                Ok(Some(Event::Pong)) => {}
+                Ok(Some(Event::Close(frame))) => self.end(frame),
+                Err(fault) => {
+                    self.end(CloseFrame::new(code(&fault), &fault.to_string()));
+                    self.fault = Some(fault);
+                }
+            }
+        }
+        if at < raw.len() && !self.ended.get() {
+            self.raw = raw.get(at..).unwrap_or_default().to_vec();
+        }
+    }
+
+    fn end(&mut self, last: CloseFrame) {
+        self.sender.close(last);
+        self.ended.set(true);
+    }
+
+    /// The node ends the connection: the peer is told why where it should be.
+    pub(crate) fn part(&mut self, cause: &str) {
+        if let Some(code) = CloseCode::for_reason(cause) {
+            self.sender.close(CloseFrame::new(code, cause));
+        }
+    }
+
+    /// Whether anything waits to be written, `waiting` bytes of it in the outbox.
+    pub(crate) const fn wants_to_write(&self, waiting: usize) -> bool {
+        self.sender.wants_to_write(waiting)
+    }
+
+    /// Makes ready what comes next of the outbox.
+    pub(crate) fn prepare(&mut self, outbox: &mut Outbox) {
+        let mut deflater = self.tools.deflater.borrow_mut();
+        let waiting = outbox.len();
+        let copied = self
+            .sender
+            .prepare(outbox.slices(), waiting, &mut deflater, || [0; 4]);
+        outbox.advance(copied);
+    }
+
+    /// What to write: bytes of its own, then so many of the outbox.
+    pub(crate) fn ready(&self) -> (&[u8], usize) {
+        (self.sender.head(), self.sender.body())
+    }
+
+    /// So many bytes of that were written.
+    pub(crate) fn wrote(&mut self, bytes: usize, outbox: &mut Outbox) {
+        outbox.advance(self.sender.wrote(bytes));
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        self.receiver.end(&mut self.tools.inflater.borrow_mut());
+    }
+}
+
+const fn code(fault: &Fault) -> CloseCode {
+    match fault {
+        Fault::Protocol(_) => CloseCode::PROTOCOL_ERROR,
+        Fault::TooBig => CloseCode::TOO_BIG,
+        Fault::Corrupt => CloseCode::INVALID_PAYLOAD,
+        Fault::Busy => CloseCode::TRY_AGAIN,
+    }
+}
