@@ -2,6 +2,8 @@
 //!
 //! spec: nats-server v2.15.1 server/monitor.go `Accountz`
 
+pub(crate) mod sharing;
+
 use frond_clock::Timestamp;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use crate::query::{Query, Refusal};
 use crate::rows::{Account, Server};
 use crate::subsz::SublistStats;
 use crate::text::{When, empty};
+use sharing::Sharing;
 
 mod claims;
 
@@ -38,6 +41,8 @@ pub(crate) struct AccountInfo {
     leafnode_connections: u32,
     client_connections: u32,
     subscriptions: usize,
+    #[serde(flatten)]
+    sharing: Sharing,
     name_tag: String,
     #[serde(flatten)]
     claims: ClaimsInfo,
@@ -45,11 +50,12 @@ pub(crate) struct AccountInfo {
 }
 
 /// The names of all accounts, or with `acc` what is known of one, which came from the
-/// configuration at `loaded`.
+/// configuration at `loaded`; `sharing` tells what an account shares.
 pub(crate) fn document(
     server: &Server,
     query: &Query,
     accounts: Vec<Account>,
+    sharing: impl FnOnce(&str) -> Sharing,
     loaded: Timestamp,
 ) -> Result<Accountz, Refusal> {
     let system = accounts.iter().find(|account| account.is_system);
@@ -64,7 +70,9 @@ pub(crate) fn document(
     };
     match query.text("acc") {
         "" => document.accounts = accounts.into_iter().map(|account| account.name).collect(),
-        name => document.account_detail = Some(detail(name, accounts, (loaded, server.now))?),
+        name => {
+            document.account_detail = Some(detail(name, accounts, sharing, (loaded, server.now))?)
+        }
     }
     Ok(document)
 }
@@ -73,14 +81,16 @@ pub(crate) fn document(
 pub(crate) fn detail(
     name: &str,
     accounts: Vec<Account>,
+    sharing: impl FnOnce(&str) -> Sharing,
     (loaded, now): (Timestamp, Timestamp),
 ) -> Result<AccountInfo, Refusal> {
     let found = accounts.into_iter().find(|account| account.name == name);
     let account = found.ok_or_else(|| Refusal(format!("Account {name} does not exist")))?;
-    Ok(info(account, loaded, now))
+    let sharing = sharing(name);
+    Ok(info(account, sharing, loaded, now))
 }
 
-fn info(account: Account, loaded: Timestamp, now: Timestamp) -> AccountInfo {
+fn info(account: Account, sharing: Sharing, loaded: Timestamp, now: Timestamp) -> AccountInfo {
     let claimed = account.claimed.as_ref();
     let name = claimed.map(|it| it.claims.name.clone());
     let name = name.filter(|name| !name.is_empty());
@@ -96,6 +106,7 @@ fn info(account: Account, loaded: Timestamp, now: Timestamp) -> AccountInfo {
         leafnode_connections: account.leafnodes,
         client_connections: account.clients,
         subscriptions: account.subscriptions,
+        sharing,
         claims: claimed
             .map(|it| ClaimsInfo::of(it, now))
             .unwrap_or_default(),

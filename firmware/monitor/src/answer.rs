@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::gather::{self, Depth};
-use crate::page::{JSON, METRICS, Page};
+use crate::page::{JSON, METRICS, Page, VARIABLES};
 use crate::query::{Query, Refusal};
 use crate::text::{compact, pretty};
 use crate::{
@@ -51,7 +51,8 @@ impl Asked<'_> {
             Endpoint::Accountz => {
                 let accounts = gather::accounts(view);
                 let loaded = self.process.config_loaded;
-                let document = accountz::document(&server, query, accounts, loaded)?;
+                let sharing = |name: &str| gather::sharing(view, name);
+                let document = accountz::document(&server, query, accounts, sharing, loaded)?;
                 Ok(self.page(&document))
             }
             Endpoint::Accstatz => {
@@ -62,7 +63,10 @@ impl Asked<'_> {
             Endpoint::Gatewayz => Ok(self.page(&clusters::gatewayz(&server, query)?)),
             Endpoint::Raftz => Ok(self.raftz()),
             Endpoint::Ipqueuesz => Ok(self.page(&clusters::ipqueuesz(query)?)),
-            Endpoint::Expvarz => Ok(self.page(&expvarz::document(self.process))),
+            Endpoint::Expvarz => Ok(Page {
+                content_type: VARIABLES,
+                ..self.page(&expvarz::document(self.process))
+            }),
             Endpoint::Profilez => Ok(self.page(&expvarz::profilez(query.text("name")))),
             Endpoint::Metrics => self.metrics(),
             Endpoint::Statsz => Ok(self.page(&statsz::document(view, self.process))),
@@ -83,9 +87,11 @@ impl Asked<'_> {
     /// What is known of an account, as only the system account is asked for it.
     pub(crate) fn account_of(&self, account: &str) -> Result<Page, Refusal> {
         let (accounts, loaded) = (gather::accounts(self.view), self.process.config_loaded);
+        let sharing = |name: &str| gather::sharing(self.view, name);
         Ok(self.page(&accountz::detail(
             account,
             accounts,
+            sharing,
             (loaded, self.view.now.wall),
         )?))
     }

@@ -12,9 +12,11 @@ use crate::rows::{Account, Connection, Leaf, Peer, Server, Subscription};
 use crate::varz::Counts;
 
 mod config;
+mod sharing;
 mod streams;
 
 pub(crate) use config::facts;
+pub(crate) use sharing::sharing;
 pub(crate) use streams::{Depth, jetstream, jetstream_varz};
 
 /// The server's name and time.

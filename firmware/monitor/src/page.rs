@@ -12,6 +12,9 @@ pub struct Page {
 /// The content type of a document.
 pub const JSON: &str = "application/json";
 
+/// What the variables of a Go program come as.
+pub(crate) const VARIABLES: &str = "application/json; charset=utf-8";
+
 /// The text format of Prometheus.
 pub(crate) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 

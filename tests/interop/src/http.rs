@@ -12,12 +12,22 @@ const READ_BOUND: Duration = Duration::from_secs(10);
 /// When nobody answers, or not in HTTP.
 #[must_use]
 pub fn http_get(addr: &str, path: &str) -> (u16, String) {
+    let (code, _, body) = http_ask(addr, "GET", path);
+    (code, body)
+}
+
+/// Asks with any method; gives the status code, the head's lines and the body.
+///
+/// # Panics
+/// When nobody answers, or not in HTTP.
+#[must_use]
+pub fn http_ask(addr: &str, method: &str, path: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(addr).expect("somebody listens for HTTP");
     stream
         .set_read_timeout(Some(READ_BOUND))
         .expect("a socket option");
     // 1.0 keeps the body in one piece.
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {addr}\r\n\r\n");
+    let request = format!("{method} {path} HTTP/1.0\r\nHost: {addr}\r\n\r\n");
     stream
         .write_all(request.as_bytes())
         .expect("the request is taken");
@@ -30,5 +40,9 @@ pub fn http_get(addr: &str, path: &str) -> (u16, String) {
         .split_whitespace()
         .nth(1)
         .and_then(|code| code.parse().ok());
-    (code.expect("a status code"), body.to_owned())
+    (
+        code.expect("a status code"),
+        head.to_owned(),
+        body.to_owned(),
+    )
 }

@@ -25,7 +25,7 @@ pub mod story;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
-pub use http::http_get;
+pub use http::{http_ask, http_get};
 pub use peers::{nats_cli, nats_top, python, real_server};
 pub use pki::Pki;
 pub use process::Usage;

@@ -10,17 +10,7 @@ use std::time::Duration;
 const BOUND: Duration = Duration::from_secs(20);
 
 /// What only a program in Go has to say.
-const NOT_OURS: &[&str] = &[
-    "go",
-    "git_commit",
-    "gomaxprocs",
-    "gomemlimit",
-    "xkey",
-    // Switches of its own code.
-    "feature_flags",
-    // The service imports it gives to every account; ours are no imports.
-    "imports",
-];
+const NOT_OURS: &[&str] = &["go", "git_commit", "gomaxprocs", "gomemlimit", "xkey"];
 
 /// A server with a client, a subscription, a stream, a consumer and a message.
 struct Subject {
@@ -118,6 +108,13 @@ async fn every_key_is_shown() {
         "/leafz",
         "/jsz",
         "/jsz?accounts=true&streams=true&consumers=true&config=true",
+        "/jsz?consumers=true&direct-consumers=true&raft=true",
+        "/connz?state=closed&auth=1",
+        "/connz?state=any&subs=1&sort=bytes_to",
+        "/accstatz",
+        "/accstatz?unused=1",
+        "/routez?subs=1",
+        "/gatewayz?accs=1",
         "/healthz",
         "/accountz",
         "/accountz?acc=$G",
@@ -144,6 +141,29 @@ async fn wrong_questions_get_the_same_answers() {
         "/connz?cid=x",
         "/connz?sort=nothing",
         "/connz?sort=stop",
+        "/connz?sort=reason&state=any",
+        "/connz?state=maybe",
+        "/connz?auth=maybe",
+        "/subsz?test=a.*",
+        "/subsz?offset=1e3",
+        "/accountz?acc=nobody",
+        "/accstatz?unused=maybe",
+        "/leafz?subs=2",
+        "/jsz?limit=many",
+        "/jsz?raft=maybe",
+        "/routez?subs=maybe",
+        "/gatewayz?accs=maybe",
+        "/healthz?details=maybe",
+        "/healthz?account=nobody",
+        "/healthz?stream=x",
+        "/healthz?account=$G&stream=x&details=1",
+        "/healthz?account=$G&stream=S&consumer=x",
+        "/healthz?account=$G&stream=S&consumer=c",
+        "/healthz?consumer=x&details=1",
+        "/healthz?js-enabled=1",
+        "/healthz?js-meta-only=1",
+        "/ipqueuesz?all=maybe",
+        "/raftz?acc=x",
         "/nothing",
     ] {
         assert_eq!(

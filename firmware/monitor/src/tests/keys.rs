@@ -263,7 +263,14 @@ fn the_other_documents_have_their_keys() {
     assert_keys(keys, &part(&full, &["leafs"]), &part(&least, &["leafs"]));
 
     let accountz = |text: &str, name: &str| {
-        accountz::document(&server(), &query(text), vec![account(name, 1)], at(0)).unwrap()
+        accountz::document(
+            &server(),
+            &query(text),
+            vec![account(name, 1)],
+            |_| accountz::sharing::Sharing::default(),
+            at(0),
+        )
+        .unwrap()
     };
     let (one, names) = (accountz("acc=$SYS", "$SYS"), accountz("", "A"));
     let keys = "server_id now system_account? accounts~ account_detail?";
