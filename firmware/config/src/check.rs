@@ -117,6 +117,7 @@ impl Checker<'_> {
             self.error(keys, "Can not have a token and accounts", "");
         }
         self.no_auth_user();
+        self.callout();
         if let Some(name) = &config.system_account
             && !config.no_system_account
             && name != SYSTEM_ACCOUNT
@@ -160,6 +161,25 @@ impl Checker<'_> {
             )
         };
         self.error(keys, text, "");
+    }
+
+    fn callout(&mut self) {
+        let Some(callout) = &self.config.authorization.callout else {
+            return;
+        };
+        for name in &callout.allowed_accounts {
+            if !self
+                .config
+                .accounts
+                .iter()
+                .any(|account| account.name == *name)
+            {
+                let text = format!(
+                    "auth_callout allowed account {name:?} not found in configured accounts"
+                );
+                self.error(&["authorization"], text, "add it to accounts");
+            }
+        }
     }
 
     /// Whether the configuration names it; with an operator it may come from anywhere.

@@ -7,6 +7,7 @@ use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
 use crate::options::mappings::Mapping;
 use crate::options::operator::OperatorMode;
+use crate::options::proxies::Proxies;
 use crate::options::server::{self, Limits, Listen};
 use crate::options::tls::Tls;
 use crate::options::websocket::WebSocket;
@@ -88,6 +89,8 @@ pub struct Config {
     pub no_system_account: bool,
     /// Operators, and where accounts come from.
     pub operator_mode: OperatorMode,
+    /// Proxies that may speak for their clients; `None` without the block.
+    pub proxies: Option<Proxies>,
     /// JetStream.
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
@@ -136,6 +139,7 @@ impl Default for Config {
             system_account: None,
             no_system_account: false,
             operator_mode: OperatorMode::default(),
+            proxies: None,
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             websocket: WebSocket::default(),

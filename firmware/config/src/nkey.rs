@@ -3,6 +3,16 @@
 const PREFIX_USER: u8 = 20 << 3;
 const PREFIX_ACCOUNT: u8 = 0;
 const PREFIX_OPERATOR: u8 = 14 << 3;
+const PREFIX_CURVE: u8 = 23 << 3;
+/// Account, cluster, server, operator, user and curve.
+const PREFIXES_PUBLIC: [u8; 6] = [
+    PREFIX_ACCOUNT,
+    2 << 3,
+    13 << 3,
+    PREFIX_OPERATOR,
+    PREFIX_USER,
+    PREFIX_CURVE,
+];
 const PREFIX_SEED: u8 = 18 << 3;
 
 /// Whether `key` is a public user key, `U...`.
@@ -18,6 +28,19 @@ pub(crate) fn is_public_account(key: &str) -> bool {
 /// Whether `key` is a public operator key, `O...`.
 pub(crate) fn is_public_operator(key: &str) -> bool {
     decode(key).is_some_and(|raw| raw.len() == 33 && raw.first() == Some(&PREFIX_OPERATOR))
+}
+
+/// Whether `key` is a public curve key, `X...`.
+pub(crate) fn is_public_curve(key: &str) -> bool {
+    decode(key).is_some_and(|raw| raw.len() == 33 && raw.first() == Some(&PREFIX_CURVE))
+}
+
+/// Whether `key` is a public key that signs, for whatever role.
+pub(crate) fn is_public(key: &str) -> bool {
+    let prefix = decode(key)
+        .filter(|raw| raw.len() == 33)
+        .and_then(|raw| raw.first().copied());
+    prefix.is_some_and(|prefix| PREFIXES_PUBLIC.contains(&prefix))
 }
 
 /// Whether `seed` is the seed of a user, `SU...`.

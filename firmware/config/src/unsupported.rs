@@ -26,6 +26,9 @@ pub(crate) enum Block {
     Tls,
     WebSocket,
     WebSocketAuthorization,
+    Callout,
+    Proxies,
+    Proxy,
 }
 
 impl Block {
@@ -41,6 +44,7 @@ impl Block {
             ),
             Self::AccountLimits => format!("Unknown field {key} parsing account limits"),
             Self::Tls => format!("error parsing tls config, unknown field {key}"),
+            Self::Callout => format!("Unknown field {key} parsing authorization callout"),
             Self::Top
             | Self::Authorization
             | Self::User
@@ -58,7 +62,9 @@ impl Block {
             | Self::Remote
             | Self::Compression
             | Self::WebSocket
-            | Self::WebSocketAuthorization => format!("unknown field {key}"),
+            | Self::WebSocketAuthorization
+            | Self::Proxies
+            | Self::Proxy => format!("unknown field {key}"),
         }
     }
 }
@@ -96,6 +102,9 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Tls => TLS,
         Block::WebSocket => WEBSOCKET,
         Block::WebSocketAuthorization => WEBSOCKET_AUTHORIZATION,
+        Block::Callout => CALLOUT,
+        Block::Proxies => PROXIES,
+        Block::Proxy => PROXY,
     };
     keys.split_ascii_whitespace()
 }
@@ -103,11 +112,11 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
 fn unsupported(block: Block) -> &'static str {
     match block {
         Block::Top => TOP_UNSUPPORTED,
-        Block::Authorization => AUTHORIZATION_UNSUPPORTED,
         Block::JetStream => JETSTREAM_UNSUPPORTED,
         Block::LeafNodes => LEAF_NODES_UNSUPPORTED,
         Block::Remote => REMOTE_UNSUPPORTED,
-        Block::Account
+        Block::Authorization
+        | Block::Account
         | Block::User
         | Block::Permissions
         | Block::SubjectRules
@@ -123,7 +132,10 @@ fn unsupported(block: Block) -> &'static str {
         | Block::LeafUser
         | Block::Compression
         | Block::WebSocket
-        | Block::WebSocketAuthorization => "",
+        | Block::WebSocketAuthorization
+        | Block::Callout
+        | Block::Proxies
+        | Block::Proxy => "",
         Block::Tls => TLS_UNSUPPORTED,
     }
 }
@@ -142,15 +154,14 @@ const TOP: &str = "\
     authorization \
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
-    resolver_preload resolver_pinned_accounts websocket ws";
+    resolver_preload resolver_pinned_accounts websocket ws proxies";
 const TOP_UNSUPPORTED: &str = "\
     prof_port prof_block_rate proxy_protocol \
     feature_flags resolver_tls ocsp ocsp_cache cluster gateway \
-    mqtt proxies";
+    mqtt";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
-    permissions proxy_required";
-const AUTHORIZATION_UNSUPPORTED: &str = "auth_callout auth_hook";
+    permissions proxy_required auth_callout auth_hook";
 const USER: &str = "\
     nkey user username pass password permission permissions authorization \
     allowed_connection_types connection_types clients proxy_required";
@@ -216,6 +227,9 @@ const WEBSOCKET: &str = "\
     authorization authentication jwt_cookie user_cookie pass_cookie token_cookie no_auth_user \
     headers ping_interval";
 const WEBSOCKET_AUTHORIZATION: &str = "user username pass password token timeout";
+const CALLOUT: &str = "issuer account acc auth_users users xkey key allowed_accounts";
+const PROXIES: &str = "trusted";
+const PROXY: &str = "key public_key";
 const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";
 
 #[cfg(test)]

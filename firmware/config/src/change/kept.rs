@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 pub(super) fn check(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     server_is_kept(old, new)?;
     accounts_are_kept(old, new)?;
+    callout_is_kept(old, new)?;
     operators_are_kept(&old.operator_mode, &new.operator_mode)?;
     jetstream_is_kept(&old.jetstream, &new.jetstream)?;
     leafnodes_are_kept(&old.leafnodes, &new.leafnodes)?;
@@ -160,6 +161,26 @@ fn accounts_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     )
 }
 
+fn callout_is_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
+    let (a, b) = (&old.authorization, &new.authorization);
+    kept("AuthCallout", &a.callout, &b.callout, |callout| {
+        callout.as_ref().map_or_else(
+            || "<nil>".to_owned(),
+            |callout| {
+                format!(
+                    "&{{{} {} [{}] {} [{}]}}",
+                    callout.issuer,
+                    callout.account,
+                    callout.auth_users.join(" "),
+                    callout.xkey.as_deref().unwrap_or_default(),
+                    callout.allowed_accounts.join(" ")
+                )
+            },
+        )
+    })?;
+    kept("ProxyRequired", &a.proxy_required, &b.proxy_required, plain)
+}
+
 fn operators_are_kept(old: &OperatorMode, new: &OperatorMode) -> Result<(), ReloadRefused> {
     if old.operators != new.operators {
         return Err(ReloadRefused::because("TrustedOperators"));
@@ -264,6 +285,8 @@ fn leafnodes_are_kept(old: &LeafNodes, new: &LeafNodes) -> Result<(), ReloadRefu
         format!("[{}]", names.join(" "))
     })?;
     let duration = |d: &std::time::Duration| Go(*d).to_string();
+    let (proxy, new_proxy) = (&a.proxy_required, &b.proxy_required);
+    field("ProxyRequired", proxy, new_proxy, plain)?;
     field("AuthTimeout", &a.timeout, &b.timeout, |t| {
         t.as_secs_f64().to_string()
     })?;

@@ -23,6 +23,10 @@ impl Checker<'_> {
             let text = "operators do not allow users to be configured directly";
             self.error(&["authorization"], text, "");
         }
+        if config.authorization.callout.is_some() {
+            let text = "operators do not allow authorization callouts to be configured directly";
+            self.error(&["authorization"], text, "set it in the account's JWT");
+        }
         if !mode.trusted_keys.is_empty() {
             let text = "conflicting options for 'TrustedKeys' and 'TrustedOperators'";
             self.error(&["trusted", "trusted_keys"], text, "");

@@ -1,6 +1,7 @@
 use crate::duration;
 use crate::limits::AUTH_TIMEOUT_SECONDS_ADVISED;
 use crate::nkey;
+use crate::options::callout::AuthCallout;
 use crate::options::permissions::{self, Permissions};
 use crate::position::Position;
 use crate::report::{Report, set};
@@ -25,6 +26,10 @@ pub struct Authorization {
     pub users: Vec<User>,
     /// Given to users without permissions of their own; already applied to `users`.
     pub default_permissions: Option<Permissions>,
+    /// Who is asked who clients are.
+    pub callout: Option<AuthCallout>,
+    /// The single user may come only through a trusted proxy.
+    pub proxy_required: bool,
 }
 
 impl Default for Authorization {
@@ -36,6 +41,8 @@ impl Default for Authorization {
             timeout: Duration::from_secs(2),
             users: Vec::new(),
             default_permissions: None,
+            callout: None,
+            proxy_required: false,
         }
     }
 }
@@ -49,6 +56,8 @@ pub struct User {
     pub permissions: Option<Permissions>,
     /// How the user may connect; empty is any way.
     pub connection_types: Vec<ConnectionType>,
+    /// It may come only through a trusted proxy.
+    pub proxy_required: bool,
 }
 
 /// How a user proves who it is.
@@ -146,7 +155,8 @@ impl Authorization {
                 "default_permission" | "default_permissions" | "permissions" => {
                     auth.default_permissions = permissions::read(value, report);
                 }
-                "proxy_required" => refuse_proxy(value, report),
+                "auth_callout" | "auth_hook" => auth.callout = AuthCallout::read(value, report),
+                "proxy_required" => set(&mut auth.proxy_required, report.boolean(value)),
                 _ => report.other(Block::Authorization, entry),
             }
         }
@@ -184,13 +194,6 @@ pub(crate) fn with_defaults(
         user
     };
     users.into_iter().map(apply).collect()
-}
-
-/// Only connections through a signing proxy, which is not built yet.
-pub(crate) fn refuse_proxy(value: &Value, report: &mut Report) {
-    if report.boolean(value) == Some(true) {
-        report.unsupported_value(value, "proxy_required");
-    }
 }
 
 /// An authorization timeout: seconds, or a duration. `block` names it in errors.
@@ -257,6 +260,7 @@ fn read_user(map: &Map, at: &Position, report: &mut Report) -> Option<User> {
     let (mut name, mut password, mut key) = (None, None, None);
     let mut permissions = None;
     let mut connection_types = Vec::new();
+    let mut proxy_required = false;
     for entry in map {
         let value = &entry.value;
         match entry.key.to_lowercase().as_str() {
@@ -269,7 +273,7 @@ fn read_user(map: &Map, at: &Position, report: &mut Report) -> Option<User> {
             "allowed_connection_types" | "connection_types" | "clients" => {
                 set(&mut connection_types, read_connection_types(value, report));
             }
-            "proxy_required" => refuse_proxy(value, report),
+            "proxy_required" => set(&mut proxy_required, report.boolean(value)),
             _ => report.other(Block::User, entry),
         }
     }
@@ -301,6 +305,7 @@ fn read_user(map: &Map, at: &Position, report: &mut Report) -> Option<User> {
         identity,
         permissions,
         connection_types,
+        proxy_required,
     })
 }
 

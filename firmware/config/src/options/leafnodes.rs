@@ -1,5 +1,5 @@
 use crate::nkey;
-use crate::options::auth::{refuse_proxy, timeout};
+use crate::options::auth::timeout;
 use crate::options::remote::{self, Remote};
 use crate::options::server::{Listen, write_timeout};
 use crate::options::tls::{Side, Tls};
@@ -71,6 +71,8 @@ pub struct LeafAuthorization {
     pub users: Vec<LeafUser>,
     /// How long a leaf may take to authenticate. 2 s by default.
     pub timeout: Duration,
+    /// All of them may come only through a trusted proxy.
+    pub proxy_required: bool,
 }
 
 impl Default for LeafAuthorization {
@@ -82,6 +84,7 @@ impl Default for LeafAuthorization {
             account: None,
             users: Vec::new(),
             timeout: Duration::from_secs(2),
+            proxy_required: false,
         }
     }
 }
@@ -95,6 +98,8 @@ pub struct LeafUser {
     pub password: Secret,
     /// The account it binds to; `None` is `$G`.
     pub account: Option<String>,
+    /// It may come only through a trusted proxy.
+    pub proxy_required: bool,
 }
 
 impl LeafNodes {
@@ -185,7 +190,7 @@ impl LeafAuthorization {
                     );
                 }
                 "users" => set(&mut auth.users, read_users(value, report)),
-                "proxy_required" => refuse_proxy(value, report),
+                "proxy_required" => set(&mut auth.proxy_required, report.boolean(value)),
                 _ => report.other(Block::LeafAuthorization, entry),
             }
         }
@@ -235,7 +240,7 @@ fn read_user(map: &Map, report: &mut Report) -> LeafUser {
                 set(&mut user.password, report.string(value).map(Secret::new));
             }
             "account" => set(&mut user.account, report.text(value)),
-            "proxy_required" => refuse_proxy(value, report),
+            "proxy_required" => set(&mut user.proxy_required, report.boolean(value)),
             _ => report.other(Block::LeafUser, entry),
         }
     }

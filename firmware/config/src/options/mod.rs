@@ -2,6 +2,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod auth;
+pub(crate) mod callout;
 pub(crate) mod exports;
 pub(crate) mod imports;
 pub(crate) mod jetstream;
@@ -11,6 +12,7 @@ pub(crate) mod mappings;
 pub(crate) mod msg_trace;
 pub(crate) mod operator;
 pub(crate) mod permissions;
+pub(crate) mod proxies;
 pub(crate) mod remote;
 pub(crate) mod server;
 pub(crate) mod tls;

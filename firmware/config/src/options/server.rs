@@ -4,6 +4,7 @@ use crate::options::accounts;
 use crate::options::auth::{Authorization, Names};
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
+use crate::options::proxies::Proxies;
 use crate::options::tls::{Side, Tls};
 use crate::options::websocket::WebSocket;
 use crate::report::{Port, Report, set};
@@ -407,6 +408,7 @@ fn read_blocks(
         "mappings" | "maps" => set(&mut config.mappings, mappings::read(value, report)),
         "tls" => config.tls = Tls::read(value, Side::Server, report),
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
+        "proxies" => config.proxies = Proxies::read(value, report),
         "jetstream" => config.jetstream.read(value, report),
         "store_dir" | "storedir" => config.jetstream.read_store_dir(value, report),
         "leaf" | "leafnodes" => {

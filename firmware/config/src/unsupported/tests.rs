@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 23] = [
+const BLOCKS: [Block; 26] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -25,6 +25,9 @@ const BLOCKS: [Block; 23] = [
     Block::Tls,
     Block::WebSocket,
     Block::WebSocketAuthorization,
+    Block::Callout,
+    Block::Proxies,
+    Block::Proxy,
 ];
 
 /// A file with `item` in `block`.
@@ -53,6 +56,9 @@ fn within(block: Block, item: &str) -> String {
         Block::Tls => ("tls {", "}"),
         Block::WebSocket => ("websocket {", "}"),
         Block::WebSocketAuthorization => ("ws { authorization {", "} }"),
+        Block::Callout => ("authorization { auth_callout {", "} }"),
+        Block::Proxies => ("proxies {", "}"),
+        Block::Proxy => ("proxies { trusted: [{", "}] }"),
     };
     format!("{before}{item}{after}")
 }
