@@ -8,7 +8,7 @@ use crate::directory::Logins;
 use crate::nkey::{Role, verify};
 use crate::secret::{Check, Secret};
 use crate::{
-    AccountId, Caller, Credentials, Directory, Login, PeerKind, Question, Transport, User,
+    AccountId, Caller, Credentials, Directory, Login, PeerKind, Proxied, Question, Transport, User,
 };
 
 /// Who a connection turned out to be.
@@ -63,11 +63,22 @@ impl Directory {
     /// Who the holder of these credentials is. `nonce` is what its `INFO` carried.
     #[must_use]
     pub fn authenticate(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
-        let verdict = self.judge(given, nonce, caller);
-        match verdict.expected() {
-            Some(who) if !who.may_come(caller) => Verdict::Refuse,
-            Some(_) | None => verdict,
+        let proxied = self.proxied(given, nonce);
+        if proxied == Proxied::Untrusted {
+            return Verdict::Refuse;
         }
+        let verdict = self.judge(given, nonce, caller);
+        let needs_proxy = |who: &Identity| {
+            let own = who.user.as_ref().is_some_and(|user| user.proxy_required);
+            own || self.needs_proxy(given, caller.kind)
+        };
+        let verdict = match verdict.expected() {
+            Some(who) if !who.may_come(caller) || (proxied == Proxied::No && needs_proxy(who)) => {
+                Verdict::Refuse
+            }
+            Some(_) | None => verdict,
+        };
+        self.delegated(verdict, given, nonce, caller)
     }
 
     fn judge(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
@@ -108,7 +119,7 @@ impl Directory {
     }
 
     /// Whether a certificate says who this peer is.
-    const fn maps_cert(&self, caller: &Caller<'_>) -> bool {
+    pub(crate) const fn maps_cert(&self, caller: &Caller<'_>) -> bool {
         match (caller.kind, caller.transport) {
             (PeerKind::Client, Transport::WebSocket) => self.cert_maps.websockets,
             (PeerKind::Client, Transport::Tcp | Transport::InProcess) => self.cert_maps.clients,
@@ -122,7 +133,9 @@ impl Directory {
         if !self.auth_required_over(caller.transport) {
             return Some(Identity::nobody(self.default_account()));
         }
-        let nobody = self.nobody_for(caller).map(Identity::of)?;
+        // Who says nothing cannot be asked about.
+        let nobody = self.nobody_for(caller).filter(|_| self.callout.is_none());
+        let nobody = nobody.map(Identity::of)?;
         nobody.may_come(caller).then_some(nobody)
     }
 }
@@ -155,7 +168,7 @@ fn by_nkey(logins: &Logins, key: &str, sig: Option<&str>, nonce: &str) -> Verdic
 fn by_secret(user: &Arc<User>, given: &str) -> Verdict {
     let secret: &Secret = match &user.login {
         Login::Password { secret, .. } | Login::Token(secret) => secret,
-        Login::Nkey(_) | Login::Jwt(_) => return Verdict::Refuse,
+        Login::Nkey(_) | Login::Jwt(_) | Login::Delegated(_) => return Verdict::Refuse,
     };
     match secret.check(given) {
         Check::Right => Verdict::Accept(Identity::of(user)),

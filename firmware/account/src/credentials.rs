@@ -17,6 +17,8 @@ pub struct Credentials {
     pub jwt: Option<String>,
     /// Signature of the nonce, base64url.
     pub sig: Option<String>,
+    /// A proxy's signature of the nonce, base64url.
+    pub proxy_sig: Option<String>,
 }
 
 /// Never prints a secret.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::callout::Callout;
 use crate::nkey::{Role, is_public_key};
 use crate::{
     AccountId, AccountLimits, AccountPlan, CertMaps, ClaimedAccount, ConnectionType, Login,
@@ -34,6 +35,10 @@ pub struct Directory {
     /// Time zones that were asked for.
     pub(crate) zones: BTreeMap<String, Zone>,
     pub(crate) cert_maps: CertMaps,
+    /// Who is asked who peers are.
+    pub(crate) callout: Option<Arc<Callout>>,
+    /// Public keys of the proxies that are trusted.
+    pub(crate) proxies: Vec<String>,
 }
 
 /// One account.
@@ -64,6 +69,8 @@ pub struct User {
     pub permissions: Option<Arc<Permissions>>,
     /// How it may connect; `None` is any way.
     pub only: Option<Vec<ConnectionType>>,
+    /// Whether it may come only through a trusted proxy.
+    pub proxy_required: bool,
 }
 
 /// What a change of the configuration did to a user.
@@ -148,6 +155,11 @@ impl Directory {
             return Err(DirectoryError::Sharing(refused));
         }
         directory.take_claims(plan.trust.as_ref(), former);
+        directory.proxies.clone_from(&plan.proxies);
+        directory.callout = plan.callout.clone().map(|plan| {
+            let account = directory.find(&plan.account);
+            Arc::new(Callout { plan, account })
+        });
         directory.clients = directory.logins(&plan.users)?;
         directory.leafs = directory.logins(&plan.leaf_users)?;
         directory.leaf_default = directory.account_or_default(plan.leaf_account.as_deref());
@@ -242,14 +254,17 @@ impl Directory {
     /// Whether `INFO` must carry a nonce to sign.
     #[must_use]
     pub fn needs_nonce(&self) -> bool {
-        !self.clients.nkeys.is_empty() || !self.leafs.nkeys.is_empty() || self.trust.is_some()
+        let keys = !self.clients.nkeys.is_empty() || !self.leafs.nkeys.is_empty();
+        keys || self.trust.is_some() || !self.proxies.is_empty()
     }
 
     /// What became of a user that logged in under a former directory.
     #[must_use]
     pub fn standing(&self, former: &User, kind: PeerKind) -> Standing {
-        if let Login::Jwt(login) = &former.login {
-            return self.standing_jwt(former, login);
+        match &former.login {
+            Login::Jwt(login) => return self.standing_jwt(former, login),
+            Login::Delegated(_) => return self.standing_delegated(former),
+            Login::Password { .. } | Login::Nkey(_) | Login::Token(_) => {}
         }
         let usual = self.logins_of(kind).same(former);
         let by_door = || self.websockets.as_ref()?.logins.same(former);
@@ -286,6 +301,8 @@ impl Directory {
             claimed: BTreeMap::new(),
             zones: BTreeMap::new(),
             cert_maps: CertMaps::default(),
+            callout: None,
+            proxies: Vec::new(),
         }
     }
 
@@ -334,11 +351,14 @@ impl Directory {
     fn logins(&mut self, plans: &[UserPlan]) -> Result<Logins, DirectoryError> {
         let mut logins = Logins::default();
         for plan in plans {
+            let account = self.account_or_default(plan.account.as_deref());
+            let permissions = plan.permissions.clone().map(Arc::new);
             let user = Arc::new(User {
                 login: plan.login.clone(),
-                account: self.account_or_default(plan.account.as_deref()),
-                permissions: plan.permissions.clone().map(Arc::new),
+                account,
+                permissions: self.limited(account, permissions),
                 only: plan.only.clone(),
+                proxy_required: plan.proxy_required,
             });
             let former = match &plan.login {
                 Login::Password { user: name, .. } => {
@@ -353,7 +373,7 @@ impl Directory {
                     None
                 }
                 // Comes with its own credentials, never from a plan.
-                Login::Jwt(_) => None,
+                Login::Jwt(_) | Login::Delegated(_) => None,
             };
             if former.is_some() {
                 return Err(DirectoryError::DuplicateUser(plan.login.name().to_owned()));
@@ -374,7 +394,7 @@ impl Logins {
             Login::Password { user, .. } => self.names.get(user.as_str()),
             Login::Nkey(key) => self.nkeys.get(key.as_str()),
             Login::Token(_) => self.tokens.first(),
-            Login::Jwt(_) => None,
+            Login::Jwt(_) | Login::Delegated(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@
 mod access;
 mod authenticate;
 mod caller;
+mod callout;
 mod cert_user;
 mod credentials;
 mod decentral;
@@ -17,6 +18,7 @@ mod mappings;
 pub mod nkey;
 mod permissions;
 mod plan;
+mod proxies;
 mod question;
 mod secret;
 mod shared;
@@ -27,6 +29,7 @@ pub mod xkey;
 pub use access::Access;
 pub use authenticate::{Identity, Verdict};
 pub use caller::{Caller, ConnectionType, PeerKind, Transport};
+pub use callout::{AUTH_SUBJECT, Asked, CalloutPlan, Delegated, Delegation};
 pub use credentials::{AccountId, Credentials};
 pub use decentral::{ClaimedAccount, JwtUser, Trust, Zone};
 pub use directory::{
@@ -35,6 +38,7 @@ pub use directory::{
 pub use mappings::{Mapped, Mappings};
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, CertMaps, DoorPlan, Login, Plan, UserPlan};
+pub use proxies::{Proxied, Refusal};
 pub use question::{Answer, Question};
 pub use secret::Secret;
 pub use shared::{Rename, Service, ServiceImport, Sharing, StreamImport};

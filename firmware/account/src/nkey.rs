@@ -124,7 +124,24 @@ pub fn verify(role: Role, public: &str, bytes: &[u8], signature: &str) -> bool {
         })
 }
 
+/// Whether `signature` (base64url) is the signature of `bytes` by a public key of whatever role.
+#[must_use]
+pub(crate) fn verify_any(public: &str, bytes: &[u8], signature: &str) -> bool {
+    BASE64URL_NOPAD.decode(signature.as_bytes()).is_ok()
+        && Role::ALL
+            .into_iter()
+            .any(|role| verify(role, public, bytes, signature))
+}
+
 impl Role {
+    const ALL: [Self; 5] = [
+        Self::Account,
+        Self::Cluster,
+        Self::Server,
+        Self::Operator,
+        Self::User,
+    ];
+
     const fn prefix(self) -> u8 {
         match self {
             Self::Account => 0,
@@ -136,16 +153,10 @@ impl Role {
     }
 
     fn of_prefix(prefix: u8) -> Result<Self, NkeyError> {
-        [
-            Self::Account,
-            Self::Cluster,
-            Self::Server,
-            Self::Operator,
-            Self::User,
-        ]
-        .into_iter()
-        .find(|role| role.prefix() == prefix)
-        .ok_or(NkeyError::Prefix)
+        Self::ALL
+            .into_iter()
+            .find(|role| role.prefix() == prefix)
+            .ok_or(NkeyError::Prefix)
     }
 }
 

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use crate::{
-    ConnectionType, Export, Import, JwtUser, Mapping, Permissions, Secret, TracePlan, Trust,
+    CalloutPlan, ConnectionType, Delegated, Export, Import, JwtUser, Mapping, Permissions, Secret,
+    TracePlan, Trust,
 };
 
 /// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
@@ -25,6 +26,10 @@ pub struct Plan {
     pub trust: Option<Trust>,
     /// Where certificates say who somebody is.
     pub cert_maps: CertMaps,
+    /// Who is asked who peers are.
+    pub callout: Option<CalloutPlan>,
+    /// Public keys of the proxies that are trusted.
+    pub proxies: Vec<String>,
 }
 
 /// Who may come in by one way, instead of those who may otherwise.
@@ -92,6 +97,8 @@ pub struct UserPlan {
     pub permissions: Option<Permissions>,
     /// How it may connect (`allowed_connection_types`); `None` is any way.
     pub only: Option<Vec<ConnectionType>>,
+    /// Whether it may come only through a trusted proxy.
+    pub proxy_required: bool,
 }
 
 /// How a user proves itself.
@@ -110,9 +117,21 @@ pub enum Login {
     Nkey(String),
     /// `jwt` and, unless it is a bearer's, a signature of the nonce.
     Jwt(Arc<JwtUser>),
+    /// Whatever the authorization service was content with.
+    Delegated(Arc<Delegated>),
 }
 
 impl Login {
+    /// Until when its holder may stay, unix nanoseconds; `None` is for ever.
+    #[must_use]
+    pub fn until_ns(&self) -> Option<i64> {
+        match self {
+            Self::Jwt(user) => user.until_ns,
+            Self::Delegated(user) => user.until_ns,
+            Self::Password { .. } | Self::Token(_) | Self::Nkey(_) => None,
+        }
+    }
+
     /// The name shown in logs and monitoring; a token isn't shown.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -121,6 +140,7 @@ impl Login {
             Self::Token(_) => "[REDACTED]",
             Self::Nkey(key) => key,
             Self::Jwt(user) => &user.subject,
+            Self::Delegated(user) => &user.name,
         }
     }
 }

@@ -1,4 +1,4 @@
-use crate::{Identity, Verdict};
+use crate::{Delegation, Identity, Verdict};
 
 /// What has to be known before credentials can be judged; others find it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,9 @@ pub enum Question {
         /// `Europe/Berlin`.
         name: String,
     },
+    /// What an authorization service says of the peer; answered with [`Answer::Accept`] or a
+    /// refusal, see [`crate::Directory::take_answer`].
+    Callout(Box<Delegation>),
 }
 
 /// The answer to a [`Question`].
@@ -43,7 +46,7 @@ impl Question {
     pub(crate) const fn expected(&self) -> Option<&Identity> {
         match self {
             Self::Bcrypt { then, .. } => Some(then),
-            Self::Account { .. } | Self::Zone { .. } => None,
+            Self::Account { .. } | Self::Zone { .. } | Self::Callout(_) => None,
         }
     }
 }

@@ -83,7 +83,10 @@ impl Broker {
 
     /// Plans when a peer that came by JWT must go.
     pub(crate) fn plan_end(&mut self, conn: Conn, identity: &Identity) {
-        let until = jwt_user(identity.user.as_deref()).and_then(|user| user.until_ns);
+        let until = identity
+            .user
+            .as_ref()
+            .and_then(|user| user.login.until_ns());
         match until {
             Some(until) => {
                 let at = self.moment_of(until);
@@ -118,7 +121,7 @@ impl Broker {
             }
             Some(Kind::Closing) | None => return,
         };
-        let until = jwt_user(user.as_deref()).and_then(|user| user.until_ns);
+        let until = user.as_ref().and_then(|user| user.login.until_ns());
         let Some(until) = until else {
             return;
         };
@@ -182,7 +185,7 @@ impl Broker {
 pub(crate) fn jwt_user(user: Option<&User>) -> Option<&JwtUser> {
     match &user?.login {
         Login::Jwt(user) => Some(user),
-        Login::Password { .. } | Login::Token(_) | Login::Nkey(_) => None,
+        Login::Password { .. } | Login::Token(_) | Login::Nkey(_) | Login::Delegated(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use frond_account::{
-    Access, AccountId, Answer, Credentials, Identity, PeerKind, Question, User, Verdict,
+    Access, AccountId, Answer, Credentials, Identity, PeerKind, Question, Refusal, User, Verdict,
 };
 use frond_clock::Now;
 use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
@@ -100,7 +100,7 @@ impl Broker {
         });
         match identity {
             None => {
-                self.violation(slot, None);
+                self.violation(slot, None, Refusal::Credentials);
                 Readiness::Never
             }
             Some(identity) => match self.bind_client(slot, identity, Hello::Silent) {
@@ -185,7 +185,7 @@ impl Broker {
         let given = credentials(&connect, brought);
         let caller = connection.caller(PeerKind::Client, self.now.wall);
         match self.directory.authenticate(&given, &session.nonce, &caller) {
-            Verdict::Refuse => self.violation(slot, Some(&connect)),
+            Verdict::Refuse => self.turn_away(slot, &given, &connect),
             Verdict::Accept(identity) => self.welcome(slot, identity, connect),
             Verdict::Ask(question) => self.client_ask(slot, question, connect),
         }
@@ -197,6 +197,10 @@ impl Broker {
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
         };
+        // As with nats-server, the service has its whole time from here on.
+        if matches!(question, Question::Callout(_)) {
+            self.timers.cancel(&Alarm::Auth(connection.conn));
+        }
         self.outputs.push_back(Output::Ask {
             conn: connection.conn,
             token,
@@ -213,30 +217,45 @@ impl Broker {
                 if !why.is_empty() {
                     self.log_connection(slot, Level::Debug, &why);
                 }
-                self.violation(slot, Some(&connect));
+                self.turn_away(slot, &credentials(&connect, None), &connect);
             }
             Answer::Accept(identity) => self.welcome(slot, identity, connect),
             Answer::Again => self.client_judge(slot, connect),
         }
     }
 
-    fn violation(&mut self, slot: u32, said: Option<&ConnectInfo>) {
+    /// Refuses a client because of what it gave, or because it came without the proxy it needs.
+    fn turn_away(&mut self, slot: u32, given: &Credentials, connect: &ConnectInfo) {
+        let session = self.conns.get(slot).and_then(|c| c.session());
+        let nonce = session.map_or("", |session| &session.nonce);
+        let why = self.directory.why_refused(given, nonce, PeerKind::Client);
+        if !why.detail().is_empty() {
+            self.log_connection(slot, Level::Debug, why.detail());
+        }
+        self.violation(slot, Some(connect), why);
+    }
+
+    fn violation(&mut self, slot: u32, said: Option<&ConnectInfo>, why: Refusal) {
         let text = match said.map_or("", |said| &said.user) {
             "" => "authentication error".to_owned(),
             user => format!("authentication error - User {user:?}"),
         };
         self.log_connection(slot, Level::Error, &text);
-        self.tell_rejected(slot, said, "Authentication Failure");
-        self.refuse(slot, "Authorization Violation", "Authentication Failure");
+        self.tell_rejected(slot, said, why.cause());
+        self.refuse(slot, "Authorization Violation", why.cause());
     }
 
     fn welcome(&mut self, slot: u32, identity: Identity, connect: Box<ConnectInfo>) {
         // Who it is counts for the log even if it is turned away below.
         if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
             session.identity = Some(identity.clone());
+            let proxy = self
+                .directory
+                .trusted_proxy(&connect.proxy_sig, &session.nonce);
+            session.proxy = proxy.map(Into::into);
         }
         if !connect.account.is_empty() || connect.new_account {
-            return self.violation(slot, Some(&connect));
+            return self.violation(slot, Some(&connect), Refusal::Credentials);
         }
         if !matches!(connect.protocol, 0 | 1) {
             self.log_connection(slot, Level::Error, "invalid client protocol");
@@ -344,6 +363,7 @@ fn credentials(connect: &ConnectInfo, brought: Option<&Credentials>) -> Credenti
         nkey: some(&connect.nkey),
         jwt: some(&connect.jwt),
         sig: some(&connect.sig),
+        proxy_sig: some(&connect.proxy_sig),
     };
     let Some(brought) = brought.cloned() else {
         return said;

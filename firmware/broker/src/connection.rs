@@ -64,6 +64,8 @@ pub(crate) struct Session {
     pub(crate) account: AccountId,
     pub(crate) identity: Option<Identity>,
     pub(crate) access: Option<Access>,
+    /// The key of the trusted proxy it came through.
+    pub(crate) proxy: Option<Box<str>>,
     /// By the client's own names.
     pub(crate) subs: HashMap<Box<str>, SubId>,
     pub(crate) replies: HashMap<Box<str>, Reply>,
@@ -188,6 +190,7 @@ impl Session {
             account,
             identity: None,
             access: None,
+            proxy: None,
             subs: HashMap::new(),
             replies: HashMap::new(),
             nonce: nonce.into(),

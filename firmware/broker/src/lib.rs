@@ -5,6 +5,7 @@
 
 mod account_limits;
 mod arrival;
+mod asking;
 mod broker;
 mod claimed;
 mod client;
@@ -46,6 +47,7 @@ mod view;
 mod tests;
 
 pub use arrival::{Arrival, PeerAddr, Security, Upgrade};
+pub use asking::Asking;
 pub use broker::Broker;
 pub use connection::Traffic;
 pub use front::Front;

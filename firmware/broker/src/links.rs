@@ -75,6 +75,11 @@ impl LinkSlot {
         }
     }
 
+    /// The credentials whose verdict waits.
+    pub(crate) const fn pending(&self) -> Option<&Pending> {
+        self.verifying.as_ref()
+    }
+
     /// The link and its connection, when messages may go there.
     pub(crate) fn ready(&mut self) -> Option<(u32, &mut Box<dyn Link>)> {
         self.bound.as_ref()?;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use frond_account::{Access, AccountId, Directory, PeerKind, Standing};
+use frond_account::{Access, AccountId, Directory, PeerKind, Refusal, Standing};
 use frond_clock::Now;
 use frond_wire::{ServerInfo, encode};
 
@@ -110,6 +110,13 @@ impl Broker {
         let Some(session) = connection.session_mut() else {
             return;
         };
+        if let Some(key) = &session.proxy
+            && !self.directory.trusts_proxy(key)
+        {
+            let why = Refusal::ProxyNotTrusted;
+            self.log_connection(slot, Level::Debug, why.detail());
+            return self.refuse(slot, "Authorization Violation", why.cause());
+        }
         let Some(identity) = &mut session.identity else {
             return;
         };

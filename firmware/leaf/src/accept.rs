@@ -319,6 +319,7 @@ fn credentials(connect: &LeafConnect) -> Credentials {
         nkey: some(&connect.nkey),
         jwt: some(&connect.jwt),
         sig: some(&connect.sig),
+        proxy_sig: some(&connect.proxy_sig),
     }
 }
 

@@ -262,7 +262,8 @@ impl Node {
             }
             Some(Owner::System) => self.asked(now, account, id, &message, from),
             Some(Owner::Claims) => self.claims_message(now, Owner::own(id), &message),
-            Some(Owner::Callout | Owner::Accounts) | None => {}
+            Some(Owner::Callout) => self.called_out(now, account, &message),
+            Some(Owner::Accounts) | None => {}
         }
     }
 

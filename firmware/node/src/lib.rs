@@ -6,6 +6,7 @@
 
 mod authority;
 mod bridge;
+mod callout;
 mod claims;
 mod io;
 mod lame_duck;

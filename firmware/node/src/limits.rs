@@ -17,3 +17,6 @@ pub(crate) const STATSZ_EVERY: Duration = Duration::from_secs(10);
 
 /// Bytes of all account JWTs kept in memory.
 pub(crate) const SHELF_BYTES_MAX: usize = 64 << 20;
+
+/// Peers that an authorization service is being asked about.
+pub(crate) const CALLOUTS_WAITING_MAX: usize = 16_384;

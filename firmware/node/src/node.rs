@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{Directory, nkey};
+use frond_account::Directory;
 use frond_broker::{
     Arrival, Broker, ClosedClient, Front, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
 };
@@ -13,6 +13,7 @@ use frond_wire::ServerInfo;
 
 use crate::authority::{Authority, authority};
 use crate::bridge::Streams;
+use crate::callout::Callouts;
 use crate::claims::Claims;
 use crate::lame_duck::LameDuck;
 use crate::system::System;
@@ -42,6 +43,7 @@ pub struct Node {
     pub(crate) last_closed: Option<Arc<ClosedClient>>,
     /// `None`: the configuration wants no system account.
     pub(crate) system: Option<System>,
+    pub(crate) callouts: Callouts,
 }
 
 /// Ports the shell bound.
@@ -67,9 +69,9 @@ impl Node {
         let authority = authority(config).map_err(|errors| errors.to_string())?;
         let directory = Directory::build(&setup::plan(config, &authority), None)
             .map_err(|error| error.to_string())?;
-        let key = nkey::KeyPair::from_random(nkey::Role::Server, &seed.random);
-        let facts = facts(config, &key.public_key());
-        let info = info(config, &facts, 0);
+        let callouts = Callouts::new(&seed.random);
+        let facts = facts(config, &callouts.key.public_key());
+        let info = info(config, &facts, &callouts.xkey.public_key(), 0);
         let rng = Rng::seeded(fold(&seed.random));
         let setup = Setup {
             facts,
@@ -93,6 +95,7 @@ impl Node {
             system: None,
             authority,
             claims: None,
+            callouts,
         };
         node.start_system(now);
         node.start_claims(now)?;
@@ -174,6 +177,7 @@ impl Node {
             self.lame_duck.deadline(),
             self.system_deadline(),
             self.claims_deadline(),
+            self.callouts.deadline(),
         ]
         .into_iter()
         .flatten()
@@ -330,6 +334,7 @@ impl Node {
         self.lame_duck_time(now);
         self.system_time(now);
         self.claims_time(now);
+        self.callouts_time(now);
     }
 
     /// Tells the broker what may have changed of this server's own facts.
@@ -341,7 +346,12 @@ impl Node {
             return;
         };
         let facts = facts(&self.config, &self.broker.facts().id.clone());
-        let info = info(&self.config, &facts, self.ports.client);
+        let info = info(
+            &self.config,
+            &facts,
+            &self.callouts.xkey.public_key(),
+            self.ports.client,
+        );
         self.set_trace();
         self.broker.reload(
             now,
@@ -383,7 +393,7 @@ fn facts(config: &Config, id: &str) -> ServerFacts {
 }
 
 /// What clients are told of this server.
-fn info(config: &Config, facts: &ServerFacts, port: u16) -> ServerInfo {
+fn info(config: &Config, facts: &ServerFacts, xkey: &str, port: u16) -> ServerInfo {
     let (host, port) = advertised(config, port);
     ServerInfo {
         server_id: facts.id.clone(),
@@ -399,6 +409,7 @@ fn info(config: &Config, facts: &ServerFacts, port: u16) -> ServerInfo {
         jetstream: facts.jetstream,
         domain: facts.domain.clone().unwrap_or_default(),
         api_lvl: API_LEVEL,
+        xkey: xkey.to_owned(),
         ..ServerInfo::default()
     }
 }

@@ -48,6 +48,22 @@ pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
             websockets: config.websocket.tls.as_ref().is_some_and(|tls| tls.map),
             leafs: config.leafnodes.tls.as_ref().is_some_and(|tls| tls.map),
         },
+        callout: config.authorization.callout.as_ref().map(callout),
+        proxies: config
+            .proxies
+            .as_ref()
+            .map(|proxies| proxies.trusted.clone())
+            .unwrap_or_default(),
+    }
+}
+
+fn callout(given: &config::AuthCallout) -> account::CalloutPlan {
+    account::CalloutPlan {
+        issuer: given.issuer.clone(),
+        account: given.account.clone(),
+        auth_users: given.auth_users.clone(),
+        xkey: given.xkey.clone(),
+        allowed_accounts: given.allowed_accounts.clone(),
     }
 }
 
@@ -69,6 +85,7 @@ fn websocket_door(config: &Config) -> Option<account::DoorPlan> {
     };
     let single = single.map(|login| account::UserPlan {
         only: None,
+        proxy_required: false,
         login,
         account: None,
         permissions: None,
@@ -108,6 +125,7 @@ fn global_users(authorization: &config::Authorization) -> Vec<account::UserPlan>
     };
     let single = single.map(|login| account::UserPlan {
         only: None,
+        proxy_required: authorization.proxy_required,
         login,
         account: None,
         permissions: authorization.default_permissions.as_ref().map(permissions),
@@ -133,6 +151,7 @@ fn user_plan(user: &config::User, account: Option<&str>) -> account::UserPlan {
         login,
         account: account.map(str::to_owned),
         permissions: user.permissions.as_ref().map(permissions),
+        proxy_required: user.proxy_required,
     }
 }
 
@@ -152,8 +171,9 @@ fn connection_types(types: &[config::ConnectionType]) -> Option<Vec<account::Con
 }
 
 fn leaf_users(authorization: &config::LeafAuthorization) -> Vec<account::UserPlan> {
-    let plan = |login, account: &Option<String>| account::UserPlan {
+    let plan = |login, account: &Option<String>, proxy_required| account::UserPlan {
         only: None,
+        proxy_required: proxy_required || authorization.proxy_required,
         login,
         account: account.clone(),
         permissions: None,
@@ -168,13 +188,13 @@ fn leaf_users(authorization: &config::LeafAuthorization) -> Vec<account::UserPla
     let key = authorization.nkey.clone().map(account::Login::Nkey);
     let own = single
         .or(key)
-        .map(|login| plan(login, &authorization.account));
+        .map(|login| plan(login, &authorization.account, false));
     let listed = authorization.users.iter().map(|user| {
         let login = account::Login::Password {
             user: user.user.clone(),
             secret: account::Secret::new(user.password.expose()),
         };
-        plan(login, &user.account)
+        plan(login, &user.account, user.proxy_required)
     });
     own.into_iter().chain(listed).collect()
 }

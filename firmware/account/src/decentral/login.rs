@@ -6,8 +6,8 @@ use super::{Trust, permissions, template};
 use crate::jwt::{Cidr, UserClaims, UserPermissionLimits, UserScope, is_revoked};
 use crate::nkey::{Role, verify};
 use crate::{
-    AccountId, Caller, ConnectionType, Credentials, Directory, Identity, Login, Question, User,
-    Verdict,
+    AccountId, Caller, ConnectionType, Credentials, Directory, Identity, Login, Proxied, Question,
+    User, Verdict,
 };
 
 /// What is kept of a user JWT while its holder is connected.
@@ -80,7 +80,7 @@ impl Directory {
         if account.is_expired(wall_ns)
             || claims.validate(wall_ns / NANOS).is_blocking(true)
             || (may.bearer_token && account.claims.nats.limits.disallow_bearer)
-            || may.proxy_required
+            || (may.proxy_required && self.proxied(given, nonce) != Proxied::Trusted)
         {
             return Err(Held::Refused);
         }
@@ -187,6 +187,7 @@ impl Directory {
             account: id,
             permissions: own.or_else(defaults).map(Arc::new),
             only: kept.only,
+            proxy_required: may.proxy_required,
         }
     }
 

@@ -3,9 +3,9 @@
 //! server/accounts.go `updateAccountClaims`.
 
 mod claimed;
-mod daytime;
+pub(crate) mod daytime;
 mod login;
-mod permissions;
+pub(crate) mod permissions;
 mod plan;
 mod standing;
 mod template;

@@ -7,6 +7,7 @@ const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu
 fn password(name: &str, pass: &str, account: Option<&str>) -> UserPlan {
     UserPlan {
         only: None,
+        proxy_required: false,
         login: Login::Password {
             user: name.into(),
             secret: Secret::new(pass),
@@ -80,6 +81,7 @@ fn a_token_is_checked_and_never_shown() {
     let plan = Plan {
         users: vec![UserPlan {
             only: None,
+            proxy_required: false,
             login: Login::Token(Secret::new("t0k")),
             account: None,
             permissions: None,
@@ -129,6 +131,7 @@ fn an_nkey_user_signs_the_nonce() {
     let plan = Plan {
         users: vec![UserPlan {
             only: None,
+            proxy_required: false,
             login: Login::Nkey(key.public_key()),
             account: Some("N".into()),
             permissions: None,
@@ -249,6 +252,7 @@ fn ids_and_unchanged_users_survive_a_reload() {
 fn a_user_comes_in_only_by_the_ways_it_may() {
     let only = |kind| UserPlan {
         only: Some(vec![Caller::plain(kind).connection_type()]),
+        proxy_required: false,
         ..password("a", "pa", None)
     };
     for (allowed, other) in [
@@ -265,6 +269,7 @@ fn a_user_comes_in_only_by_the_ways_it_may() {
     }
     let nowhere = UserPlan {
         only: Some(vec![]),
+        proxy_required: false,
         ..password("a", HASH, None)
     };
     let plan = Plan {

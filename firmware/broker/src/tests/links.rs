@@ -335,6 +335,7 @@ fn a_link_says_who_it_is_and_waits_for_the_hash() {
     let hash = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
     let login = |user: &str, secret: &str| UserPlan {
         only: None,
+        proxy_required: false,
         login: Login::Password {
             user: user.into(),
             secret: Secret::new(secret),

@@ -194,6 +194,7 @@ fn nothing_is_read_while_a_password_is_being_checked() {
     let plan = Plan {
         users: vec![UserPlan {
             only: None,
+            proxy_required: false,
             login: Login::Password {
                 user: "a".into(),
                 secret: Secret::new(hash),
@@ -239,6 +240,7 @@ fn an_answer_may_be_to_judge_again() {
     let with = |secret: &str| Plan {
         users: vec![UserPlan {
             only: None,
+            proxy_required: false,
             login: Login::Password {
                 user: "a".into(),
                 secret: Secret::new(secret),
@@ -274,6 +276,7 @@ fn an_nkey_client_signs_its_own_nonce() {
     let plan = Plan {
         users: vec![UserPlan {
             only: None,
+            proxy_required: false,
             login: Login::Nkey(key.public_key()),
             account: None,
             permissions: None,

@@ -228,6 +228,7 @@ pub(super) fn info() -> ServerInfo {
 pub(super) fn user(name: &str, account: &str, permissions: Option<Permissions>) -> UserPlan {
     UserPlan {
         only: None,
+        proxy_required: false,
         login: Login::Password {
             user: name.into(),
             secret: Secret::new(name),

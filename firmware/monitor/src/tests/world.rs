@@ -137,6 +137,7 @@ impl World {
                     | Output::Check { .. }
                     | Output::Report { .. }
                     | Output::Reload { .. }
+                    | Output::Resume(_)
                     | Output::Finished
                     | Output::Claims(_)
                     | Output::Resume(_)

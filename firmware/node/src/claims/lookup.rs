@@ -71,6 +71,7 @@ impl Node {
                 then,
             }),
             Question::Account { key } => self.look_up(now, &key, Waiter::Peer(conn, token)),
+            Question::Callout(delegation) => self.call_out(now, conn, token, *delegation),
             Question::Zone { name } => {
                 let wish = ClaimsWish::Zone { conn, token, name };
                 self.outputs.push_back(Output::Claims(wish));

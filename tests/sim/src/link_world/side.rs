@@ -130,6 +130,7 @@ fn setup(end: End, life: u64, rng: &mut Rng) -> Setup {
     let plan = Plan {
         leaf_users: vec![UserPlan {
             only: None,
+            proxy_required: false,
             login: Login::Password {
                 user: "leaf".into(),
                 secret: Secret::new("word"),

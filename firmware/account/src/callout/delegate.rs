@@ -1,0 +1,129 @@
+use std::sync::Arc;
+
+use super::Callout;
+use super::plan::without_asking;
+use crate::{
+    AccountId, Caller, Credentials, Directory, PeerKind, Permissions, Proxied, Question, Standing,
+    User, Verdict,
+};
+
+/// Whom to ask about a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delegation {
+    /// Where the service listens.
+    pub account: AccountId,
+    /// Whom the request is about: the public key of the account that answers.
+    pub subject: String,
+    /// The curve key the request is sealed for.
+    pub xkey: Option<String>,
+    /// Whether the peer came through a trusted proxy.
+    pub proxied: Proxied,
+    /// Whether it had to.
+    pub proxy_required: bool,
+    /// What the peer calls itself, for the log; never a token.
+    pub user: String,
+}
+
+impl Directory {
+    /// Permissions as a user of this account has them: nobody there may ask the service.
+    pub(crate) fn limited(
+        &self,
+        account: AccountId,
+        permissions: Option<Arc<Permissions>>,
+    ) -> Option<Arc<Permissions>> {
+        let asked_there = self.callout.as_ref().and_then(|callout| callout.account);
+        if asked_there == Some(account) {
+            without_asking(permissions)
+        } else {
+            permissions
+        }
+    }
+
+    /// What became of a user the service described: it isn't asked again.
+    pub(crate) fn standing_delegated(&self, former: &User) -> Standing {
+        match self.callout {
+            Some(_) => Standing::Same(Arc::new(former.clone())),
+            None => Standing::Gone,
+        }
+    }
+
+    /// What becomes of a verdict when there is a service that may overrule it.
+    pub(crate) fn delegated(
+        &self,
+        verdict: Verdict,
+        given: &Credentials,
+        nonce: &str,
+        caller: &Caller<'_>,
+    ) -> Verdict {
+        let kind = caller.kind;
+        let Some(callout) = self.callout.as_deref() else {
+            return verdict;
+        };
+        let user = match verdict.expected() {
+            Some(who) if self.maps_cert(caller) => who.name().to_owned(),
+            Some(_) | None => self.claimed_user(given).to_owned(),
+        };
+        let user = user.as_str();
+        // Nobody is asked where nobody has to say who it is.
+        if self.logins_of(kind).is_empty() || self.has_own_leafs(kind) {
+            return verdict;
+        }
+        if callout.is_auth_user(user) || self.is_spared(callout, &verdict, kind) {
+            return verdict;
+        }
+        let Some(account) = callout.account else {
+            return Verdict::Refuse;
+        };
+        let token = given.auth_token.as_deref();
+        Verdict::Ask(Question::Callout(Box::new(Delegation {
+            account,
+            subject: callout.plan.issuer.clone(),
+            xkey: callout.plan.xkey.clone(),
+            proxied: self.proxied(given, nonce),
+            proxy_required: self.needs_proxy(given, kind),
+            user: if token == Some(user) {
+                "[REDACTED]"
+            } else {
+                user
+            }
+            .to_owned(),
+        })))
+    }
+
+    /// Whether the service has no say: the user is in an account of its own that isn't covered.
+    fn is_spared(&self, callout: &Callout, verdict: &Verdict, kind: PeerKind) -> bool {
+        let Some(who) = verdict.expected() else {
+            return false;
+        };
+        let account = self.account(who.account).map_or("", |a| &a.name);
+        match kind {
+            PeerKind::Client => who.account != self.default_account() && !callout.covers(account),
+            PeerKind::Leafnode => false,
+        }
+    }
+
+    /// Leafnodes with users of their own are not asked about.
+    fn has_own_leafs(&self, kind: PeerKind) -> bool {
+        kind == PeerKind::Leafnode && !self.leafs.is_empty()
+    }
+
+    /// Who it says to be.
+    fn claimed_user<'a>(&'a self, given: &'a Credentials) -> &'a str {
+        let texts = [&given.nkey, &given.user];
+        let named = texts.into_iter().find_map(|text| some(text.as_ref()));
+        let nobody = || {
+            let silent =
+                some(given.pass.as_ref()).is_none() && some(given.auth_token.as_ref()).is_none();
+            let user = self.no_auth_user.as_ref().filter(|_| silent);
+            user.map(|user| user.login.name())
+        };
+        named
+            .or_else(nobody)
+            .or_else(|| some(given.auth_token.as_ref()))
+            .unwrap_or_default()
+    }
+}
+
+fn some(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}

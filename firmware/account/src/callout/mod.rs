@@ -1,0 +1,20 @@
+//! An authorization service that is asked who peers are.
+//! spec: ADR-26, nats-server v2.15.1 server/auth_callout.go `processClientOrLeafCallout`,
+//! server/auth.go `processClientOrLeafAuthentication`.
+//!
+//! Asking is for others: here it is said who is asked about, and what an answer is worth.
+
+mod answer;
+mod delegate;
+mod plan;
+
+pub use answer::Asked;
+pub use delegate::Delegation;
+pub(crate) use plan::Callout;
+pub use plan::{CalloutPlan, Delegated};
+
+/// Where the service listens in its account; others may not publish there.
+pub const AUTH_SUBJECT: &str = "$SYS.REQ.USER.AUTH";
+
+#[cfg(test)]
+mod tests;
