@@ -109,6 +109,7 @@ mod tests {
             .iter()
             .map(|name| {
                 let user = User {
+                    proxy_required: false,
                     login: Login::Password {
                         user: (*name).to_owned(),
                         secret: Secret::new(""),

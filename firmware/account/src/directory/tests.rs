@@ -104,6 +104,7 @@ fn a_token_is_checked_and_never_shown() {
 #[test]
 fn what_nobody_here_is_asked_for_is_overlooked() {
     let token = UserPlan {
+        proxy_required: false,
         only: None,
         login: Login::Token(Secret::new("t")),
         account: None,

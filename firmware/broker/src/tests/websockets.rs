@@ -7,6 +7,7 @@ use crate::{Arrival, Conn, Front, Limits, Output, Upgrade};
 
 fn user(name: &str, pass: &str) -> UserPlan {
     UserPlan {
+        proxy_required: false,
         only: None,
         login: Login::Password {
             user: name.into(),
