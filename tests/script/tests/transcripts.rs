@@ -18,6 +18,11 @@ fn auth() {
 }
 
 #[test]
+fn accounts() {
+    script::agree("accounts");
+}
+
+#[test]
 fn stream() {
     script::agree("stream");
 }
