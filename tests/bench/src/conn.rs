@@ -120,7 +120,8 @@ impl Conn {
         }
     }
 
-    /// Whether a further message is in the buffer already, whole.
+    /// Whether the next thing in the buffer is a message, and whole. A ping is none: who waits for
+    /// what follows it waits for the peer.
     #[must_use]
     pub fn has_message(&self) -> bool {
         let held = &self.buffer[self.start..self.end];
@@ -128,7 +129,7 @@ impl Conn {
             return false;
         };
         let line = &held[..newline.saturating_sub(1)];
-        !line.starts_with(b"MSG ") || held.len() > newline + number(line) + 2
+        line.starts_with(b"MSG ") && held.len() > newline + number(line) + 2
     }
 
     /// Reads and forgets; gives how many bytes came, 0 at the end.
