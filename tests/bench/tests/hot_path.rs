@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 1000;
 /// Subjects of a publisher that has several.
 const SUBJECTS: usize = 50;
 /// What one idle client may hold in the core: its session, its place in the tables, its timers.
-const CONNECTION_BYTES_MAX: usize = 800;
+const CONNECTION_BYTES_MAX: usize = 1000;
 
 fn counted(run: impl FnOnce()) -> Stats {
     let region = Region::new(COUNTED);
