@@ -263,7 +263,7 @@ impl Directory {
     pub fn standing(&self, former: &User, kind: PeerKind) -> Standing {
         match &former.login {
             Login::Jwt(login) => return self.standing_jwt(former, login),
-            Login::Delegated(_) => return self.standing_delegated(former),
+            Login::Delegated(login) => return self.standing_delegated(former, login),
             Login::Password { .. } | Login::Nkey(_) | Login::Token(_) => {}
         }
         let usual = self.logins_of(kind).same(former);

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use frond_account::nkey::{KeyPair, Role};
 use frond_account::xkey::Xkey;
-use frond_account::{AUTH_SUBJECT, AccountId, Answer, Asked, Delegation};
+use frond_account::{AUTH_SUBJECT, AccountId, Answer, Asked, Delegation, Withheld};
 use frond_broker::{Conn, Level};
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, MessageBuf};
@@ -164,7 +164,10 @@ impl Node {
         let directory = self.broker.directory();
         let answer = match directory.take_answer(&asked, message.payload) {
             Ok(identity) => Answer::Accept(identity),
-            Err(text) => {
+            Err(Withheld::Ask(question)) => {
+                return self.find_out(now, waiting.conn, waiting.token, question);
+            }
+            Err(Withheld::Refused(text)) => {
                 let level = Level::Warn;
                 self.outputs.push_back(Output::Log { level, text });
                 Answer::Refuse(String::new())

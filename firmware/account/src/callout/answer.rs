@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use super::{Delegated, Delegation};
-use crate::decentral::{daytime, permissions};
+use crate::decentral::{Signer, daytime};
 use crate::jwt::{AuthResponseClaims, UserClaims, UserPermissionLimits, Validation};
 use crate::xkey::Xkey;
-use crate::{ConnectionType, Directory, Identity, Login, Proxied, User, Zone};
+use crate::{ConnectionType, Directory, Identity, Login, Proxied, Question, User, Zone};
 
 /// What the server remembers of a question.
 #[derive(Clone, Copy, Debug)]
@@ -21,32 +21,51 @@ pub struct Asked<'a> {
     pub wall_ns: i64,
 }
 
+/// Why an answer lets nobody in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// The peer is not to be let in; the reason in nats-server's words.
+    Refused(String),
+    /// This has to be found out first; then the service is asked once more.
+    Ask(Question),
+}
+
+impl Withheld {
+    /// Refused; the reason gets a capital first letter.
+    pub(super) fn titled(text: &str) -> Self {
+        Self::Refused(title(text))
+    }
+}
+
 impl Directory {
     /// Who the peer is, as the service says.
     ///
     /// # Errors
-    /// Why it is not to be let in, in nats-server's words.
-    pub fn take_answer(&self, asked: &Asked<'_>, payload: &[u8]) -> Result<Identity, String> {
+    /// Why it is not to be let in, or not yet.
+    pub fn take_answer(&self, asked: &Asked<'_>, payload: &[u8]) -> Result<Identity, Withheld> {
         let account = asked.delegation.account;
         let service = self.account(account).map_or("", |account| &account.name);
-        let claims = claims(asked, service, payload).map_err(|why| title(&why))?;
+        let claims = self
+            .answer_claims(asked, service, payload)
+            .map_err(|why| Withheld::titled(&why))?;
         let may = &claims.nats.may;
         let required = asked.delegation.proxy_required || may.proxy_required;
         if required && asked.delegation.proxied != Proxied::Trusted {
-            return Err(title("proxy connection required"));
+            return Err(Withheld::titled("proxy connection required"));
         }
         let validation = claims.validate(asked.wall_ns / NANOS);
         if let Some(first) = first(&validation) {
-            return Err(format!("Error validating user JWT: {first}"));
+            return Err(Withheld::Refused(format!(
+                "Error validating user JWT: {first}"
+            )));
         }
         if claims.subject != asked.user {
-            return Err(format!(
+            return Err(Withheld::Refused(format!(
                 "Expected authorized user of {:?} but got {:?} on account {service:?}",
                 asked.user, claims.subject
-            ));
+            )));
         }
         self.place(asked, service, claims)
-            .map_err(|why| title(&why))
     }
 
     /// Puts the user where its JWT says.
@@ -55,25 +74,15 @@ impl Directory {
         asked: &Asked<'_>,
         service: &str,
         claims: UserClaims,
-    ) -> Result<Identity, String> {
+    ) -> Result<Identity, Withheld> {
         let may = &claims.nats.may;
-        let until_ns = self
-            .delegated_until(&claims, asked.wall_ns)
-            .ok_or_else(|| {
-                format!("authorized user on account {service:?} outside of valid connect times")
-            })?;
+        let until_ns = self.delegated_until(&claims, asked.wall_ns, service)?;
         let only = ways(may).ok_or_else(|| {
-            format!("authorized user on account {service:?} using invalid connection type")
+            Withheld::titled(&format!(
+                "authorized user on account {service:?} using invalid connection type"
+            ))
         })?;
-        check_issuer(asked, service, &claims)?;
-        let placement = &claims.audience;
-        let account = self.find(placement).ok_or_else(|| {
-            format!(
-                "no valid account {placement:?} for auth callout response on account \
-                 {service:?}: account missing"
-            )
-        })?;
-        let permissions = permissions::of(&may.permissions).map(Arc::new);
+        let placement = self.placement(asked, service, &claims)?;
         let shown = match claims.name.as_str() {
             "" => &asked.delegation.user,
             name => name,
@@ -83,13 +92,15 @@ impl Directory {
             name_tag: claims.name.clone(),
             tags: claims.nats.tags.clone(),
             until_ns,
+            vouched: placement.vouched,
         }));
+        let account = placement.account;
         let user = User {
             login,
             account,
-            permissions: self.limited(account, permissions),
+            permissions: self.limited(account, placement.permissions),
             only,
-            proxy_required: asked.delegation.proxy_required || may.proxy_required,
+            proxy_required: asked.delegation.proxy_required || placement.proxy_required,
         };
         Ok(Identity {
             account,
@@ -97,77 +108,98 @@ impl Directory {
         })
     }
 
-    /// Until when the user may stay; `None`: it may not come now, or in a time zone nobody looked
-    /// up.
-    fn delegated_until(&self, claims: &UserClaims, wall_ns: i64) -> Option<Option<i64>> {
+    /// Until when the user may stay.
+    fn delegated_until(
+        &self,
+        claims: &UserClaims,
+        wall_ns: i64,
+        service: &str,
+    ) -> Result<Option<i64>, Withheld> {
         let may = &claims.nats.may;
         let expires = (claims.expires != 0).then(|| claims.expires.saturating_mul(NANOS));
         if may.times.is_empty() {
-            return Some(expires);
+            return Ok(expires);
         }
         let utc = Zone::default();
         let zone = match may.times_location.as_str() {
             "" | "UTC" => &utc,
-            name => self.zones.get(name)?,
+            name => self.zones.get(name).ok_or_else(|| {
+                Withheld::Ask(Question::Zone {
+                    name: name.to_owned(),
+                })
+            })?,
         };
-        let end = daytime::until(&may.times, zone, wall_ns)?;
-        Some(Some(expires.map_or(end, |expires| expires.min(end))))
+        let end = daytime::until(&may.times, zone, wall_ns).ok_or_else(|| {
+            Withheld::titled(&format!(
+                "authorized user on account {service:?} outside of valid connect times"
+            ))
+        })?;
+        Ok(Some(expires.map_or(end, |expires| expires.min(end))))
     }
-}
 
-/// The user JWT inside an answer that is meant for this question.
-fn claims(asked: &Asked<'_>, service: &str, payload: &[u8]) -> Result<UserClaims, String> {
-    if payload.is_empty() {
-        return Err(format!(
-            "auth callout violation: {:?} on account {service:?}",
-            "no reason supplied"
-        ));
-    }
-    let opened;
-    let text = match &asked.delegation.xkey {
-        Some(sender) if !payload.starts_with(JWT_START) => {
-            opened = asked.xkey.open(payload, sender).map_err(|why| {
-                format!("error decrypting auth callout response on account {service:?}: {why}")
-            })?;
-            opened.as_slice()
+    /// The user JWT inside an answer that is meant for this question.
+    fn answer_claims(
+        &self,
+        asked: &Asked<'_>,
+        service: &str,
+        payload: &[u8],
+    ) -> Result<UserClaims, String> {
+        if payload.is_empty() {
+            return Err(format!(
+                "auth callout violation: {:?} on account {service:?}",
+                "no reason supplied"
+            ));
         }
-        Some(_) | None => payload,
-    };
-    let text = core::str::from_utf8(text).map_err(|_| "expected 3 chunks".to_owned())?;
-    let answer = AuthResponseClaims::decode(text).map_err(|why| why.to_string())?;
-    if let Some(first) = first(&answer.validate(asked.wall_ns / NANOS)) {
-        return Err(format!(
-            "authorization response had validation errors: {first}"
-        ));
+        let opened;
+        let (text, is_sealed) = match &asked.delegation.xkey {
+            Some(sender) if !payload.starts_with(JWT_START) => {
+                opened = asked.xkey.open(payload, sender).map_err(|why| {
+                    format!("error decrypting auth callout response on account {service:?}: {why}")
+                })?;
+                (opened.as_slice(), true)
+            }
+            Some(_) | None => (payload, false),
+        };
+        let text = core::str::from_utf8(text).map_err(|_| "expected 3 chunks".to_owned())?;
+        let answer = AuthResponseClaims::decode(text).map_err(|why| why.to_string())?;
+        if let Some(first) = first(&answer.validate(asked.wall_ns / NANOS)) {
+            return Err(format!(
+                "authorization response had validation errors: {first}"
+            ));
+        }
+        if answer.subject != asked.user {
+            let text = "auth callout violation: auth callout response is not for expected user";
+            return Err(text.to_owned());
+        }
+        if answer.audience != asked.server {
+            return Err(
+                "auth callout violation: auth callout response is not for server".to_owned(),
+            );
+        }
+        if !answer.nats.error.is_empty() {
+            let error = &answer.nats.error;
+            return Err(format!("auth callout service returned an error: {error}"));
+        }
+        if !is_sealed {
+            self.check_signer(asked, &answer)?;
+        }
+        UserClaims::decode(&answer.nats.jwt).map_err(|why| why.to_string())
     }
-    if answer.subject != asked.user {
-        let text = "auth callout violation: auth callout response is not for expected user";
-        return Err(text.to_owned());
-    }
-    if answer.audience != asked.server {
-        return Err("auth callout violation: auth callout response is not for server".to_owned());
-    }
-    if !answer.nats.error.is_empty() {
-        let error = &answer.nats.error;
-        return Err(format!("auth callout service returned an error: {error}"));
-    }
-    UserClaims::decode(&answer.nats.jwt).map_err(|why| why.to_string())
-}
 
-fn check_issuer(asked: &Asked<'_>, service: &str, claims: &UserClaims) -> Result<(), String> {
-    if !claims.nats.issuer_account.is_empty() {
-        return Err(format!(
-            "error non operator mode account {service:?}: attempted to use issuer_account"
-        ));
+    /// In operator mode an answer that came open is signed by the account that was asked.
+    fn check_signer(&self, asked: &Asked<'_>, answer: &AuthResponseClaims) -> Result<(), String> {
+        let (Some(trust), Some(asker)) = (self.trust(), self.claimed(asked.delegation.account))
+        else {
+            return Ok(());
+        };
+        let (own, said) = (&asker.claims.subject, &answer.nats.issuer_account);
+        let is_ours = answer.issuer == *own
+            || !matches!(asker.signer(&answer.issuer, trust), Signer::Stranger);
+        if is_ours && (said.is_empty() || said == own) {
+            return Ok(());
+        }
+        Err("auth callout signing key is unknown".to_owned())
     }
-    let (expected, got) = (&asked.delegation.subject, &claims.issuer);
-    if got == expected {
-        return Ok(());
-    }
-    Err(format!(
-        "wrong issuer for auth callout response on account {service:?}, expected {expected:?} got \
-         {got:?}"
-    ))
 }
 
 /// How the user may connect: any way, or those that are known among the ones named.

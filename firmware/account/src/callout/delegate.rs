@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
-use super::Callout;
 use super::plan::without_asking;
+use super::{Callout, Delegated, Vouched};
+use crate::decentral::{Signer, permissions};
+use crate::jwt::ExternalAuthorization;
 use crate::{
-    AccountId, Caller, Credentials, Directory, PeerKind, Permissions, Proxied, Question, Standing,
-    User, Verdict,
+    AccountId, Caller, Credentials, Directory, Identity, JwtUser, Login, PeerKind, Permissions,
+    Proxied, Question, Standing, User, Verdict,
 };
 
 /// Whom to ask about a peer.
@@ -22,6 +24,8 @@ pub struct Delegation {
     pub proxy_required: bool,
     /// What the peer calls itself, for the log; never a token.
     pub user: String,
+    /// The JWT it came with, in operator mode.
+    pub jwt: Option<Arc<JwtUser>>,
 }
 
 impl Directory {
@@ -32,7 +36,8 @@ impl Directory {
         permissions: Option<Arc<Permissions>>,
     ) -> Option<Arc<Permissions>> {
         let asked_there = self.callout.as_ref().and_then(|callout| callout.account);
-        if asked_there == Some(account) {
+        let external = self.external(account);
+        if asked_there == Some(account) || external.is_some() {
             without_asking(permissions)
         } else {
             permissions
@@ -40,11 +45,40 @@ impl Directory {
     }
 
     /// What became of a user the service described: it isn't asked again.
-    pub(crate) fn standing_delegated(&self, former: &User) -> Standing {
+    pub(crate) fn standing_delegated(&self, former: &User, login: &Delegated) -> Standing {
+        if let Some(vouched) = &login.vouched {
+            return self.standing_vouched(former, vouched);
+        }
         match self.callout {
             Some(_) => Standing::Same(Arc::new(former.clone())),
             None => Standing::Gone,
         }
+    }
+
+    /// The keys of the account it was put into may be others.
+    fn standing_vouched(&self, former: &User, vouched: &Vouched) -> Standing {
+        let (Some(trust), Some(account)) = (self.trust(), self.claimed(former.account)) else {
+            return Standing::Gone;
+        };
+        if account.is_deleted {
+            return Standing::Expired;
+        }
+        let scope = match account.signer(&vouched.issuer, trust) {
+            Signer::Stranger => return Standing::Unsigned,
+            Signer::Free => None,
+            Signer::Scoped(scope) => Some(scope),
+        };
+        if scope != vouched.scope.as_deref() {
+            return Standing::Unsigned;
+        }
+        if !vouched.has_default_permissions {
+            return Standing::Same(Arc::new(former.clone()));
+        }
+        let defaults = permissions::of(&account.claims.nats.default_permissions);
+        Standing::Same(Arc::new(User {
+            permissions: self.limited(former.account, defaults.map(Arc::new)),
+            ..former.clone()
+        }))
     }
 
     /// What becomes of a verdict when there is a service that may overrule it.
@@ -55,6 +89,9 @@ impl Directory {
         nonce: &str,
         caller: &Caller<'_>,
     ) -> Verdict {
+        if self.trust().is_some() {
+            return self.delegated_by_claims(verdict, given, nonce, caller.kind);
+        }
         let kind = caller.kind;
         let Some(callout) = self.callout.as_deref() else {
             return verdict;
@@ -87,7 +124,44 @@ impl Directory {
                 user
             }
             .to_owned(),
+            jwt: None,
         })))
+    }
+
+    /// An account may leave it to a service who its users are: its JWT names those that may come
+    /// without being asked about.
+    fn delegated_by_claims(
+        &self,
+        verdict: Verdict,
+        given: &Credentials,
+        nonce: &str,
+        kind: PeerKind,
+    ) -> Verdict {
+        let Some((account, user, jwt)) = by_jwt(&verdict) else {
+            return verdict;
+        };
+        let external = self.external(account);
+        let Some(external) = external.filter(|e| !e.auth_users.contains(&jwt.subject)) else {
+            return verdict;
+        };
+        let named = [&given.nkey, &given.user];
+        let named = named.into_iter().find_map(|text| some(text.as_ref()));
+        let token = some(given.auth_token.as_ref()).map(|_| "[REDACTED]");
+        Verdict::Ask(Question::Callout(Box::new(Delegation {
+            account,
+            subject: self.account(account).map_or("", |a| &a.name).to_owned(),
+            xkey: Some(external.xkey.clone()).filter(|key| !key.is_empty()),
+            proxied: self.proxied(given, nonce),
+            proxy_required: user.proxy_required || self.needs_proxy(given, kind),
+            user: named.or(token).unwrap_or_default().to_owned(),
+            jwt: Some(Arc::clone(jwt)),
+        })))
+    }
+
+    /// The service an account's JWT names.
+    fn external(&self, account: AccountId) -> Option<&ExternalAuthorization> {
+        let said = &self.claimed(account)?.claims.nats.authorization;
+        said.is_enabled().then_some(said)
     }
 
     /// Whether the service has no say: the user is in an account of its own that isn't covered.
@@ -121,6 +195,21 @@ impl Directory {
             .or_else(nobody)
             .or_else(|| some(given.auth_token.as_ref()))
             .unwrap_or_default()
+    }
+}
+
+/// Who came in by a JWT.
+fn by_jwt(verdict: &Verdict) -> Option<(AccountId, &User, &Arc<JwtUser>)> {
+    let Verdict::Accept(Identity {
+        account,
+        user: Some(user),
+    }) = verdict
+    else {
+        return None;
+    };
+    match &user.login {
+        Login::Jwt(jwt) => Some((*account, user, jwt)),
+        Login::Password { .. } | Login::Token(_) | Login::Nkey(_) | Login::Delegated(_) => None,
     }
 }
 

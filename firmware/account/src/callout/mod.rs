@@ -6,12 +6,13 @@
 
 mod answer;
 mod delegate;
+mod placement;
 mod plan;
 
-pub use answer::Asked;
+pub use answer::{Asked, Withheld};
 pub use delegate::Delegation;
 pub(crate) use plan::Callout;
-pub use plan::{CalloutPlan, Delegated};
+pub use plan::{CalloutPlan, Delegated, Vouched};
 
 /// Where the service listens in its account; others may not publish there.
 pub const AUTH_SUBJECT: &str = "$SYS.REQ.USER.AUTH";

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::AUTH_SUBJECT;
+use crate::jwt::UserScope;
 use crate::{AccountId, Permissions};
 
 /// The service that is asked, when the configuration names it.
@@ -37,6 +38,19 @@ pub struct Delegated {
     pub tags: Vec<String>,
     /// Until when its holder may stay, unix nanoseconds; `None` is for ever.
     pub until_ns: Option<i64>,
+    /// Whose word put it where it is, in operator mode.
+    pub vouched: Option<Vouched>,
+}
+
+/// What an account's keys had to do with a user the service described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vouched {
+    /// The key that signed.
+    pub issuer: String,
+    /// What that key gives to all its users.
+    pub scope: Option<Arc<UserScope>>,
+    /// Whether its permissions are the account's for those without.
+    pub has_default_permissions: bool,
 }
 
 impl Callout {

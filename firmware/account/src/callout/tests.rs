@@ -118,6 +118,13 @@ fn nobody_in_the_services_account_may_ask_it() {
     assert_eq!(permissions.publish.deny, [AUTH_SUBJECT.into()]);
 }
 
+fn why(result: Result<Identity, Withheld>) -> String {
+    match result.unwrap_err() {
+        Withheld::Refused(text) => text,
+        Withheld::Ask(question) => panic!("{question:?}"),
+    }
+}
+
 /// A question, and what is needed to answer it.
 struct World {
     directory: Directory,
@@ -154,7 +161,7 @@ impl World {
         claims.encode(&key(Role::Account, 1)).unwrap()
     }
 
-    fn take(&self, payload: &[u8]) -> Result<Identity, String> {
+    fn take(&self, payload: &[u8]) -> Result<Identity, Withheld> {
         let asked = Asked {
             server: &self.server,
             user: &self.user,
@@ -165,7 +172,7 @@ impl World {
         self.directory.take_answer(&asked, payload)
     }
 
-    fn with_token(&self, change: impl FnOnce(&mut UserClaims)) -> Result<Identity, String> {
+    fn with_token(&self, change: impl FnOnce(&mut UserClaims)) -> Result<Identity, Withheld> {
         let token = self.token(change);
         self.take(self.answer(|answer| answer.nats.jwt = token).as_bytes())
     }
@@ -196,7 +203,6 @@ fn a_good_answer_says_who_it_is() {
 #[test]
 fn other_answers_are_refused_with_their_reason() {
     let world = World::new();
-    let why = |result: Result<Identity, String>| result.unwrap_err();
     let issuer = key(Role::Account, 1).public_key();
     let token = world.token(|_| {});
     assert_eq!(
@@ -248,7 +254,7 @@ fn a_sealed_answer_is_opened() {
     assert!(world.take(text.as_bytes()).is_ok(), "it need not be sealed");
     let stranger = Xkey::from_random(&[6; 32]);
     let sealed = stranger.seal(text.as_bytes(), &to, &[1; 24]).unwrap();
-    let why = world.take(&sealed).unwrap_err();
+    let why = why(world.take(&sealed));
     assert!(
         why.starts_with("Error decrypting auth callout response"),
         "{why}"

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use super::claimed::{ClaimedAccount, NANOS, Signer};
+use super::claimed::{ClaimedAccount, NANOS};
 use super::daytime::{self, Zone};
-use super::{Trust, permissions, template};
+use super::{Trust, permissions};
 use crate::jwt::{Cidr, UserClaims, UserPermissionLimits, UserScope, is_revoked};
 use crate::nkey::{Role, verify};
 use crate::{
@@ -75,7 +75,9 @@ impl Directory {
     ) -> Result<User, Held> {
         let (text, claims) = shown(given.jwt.as_deref(), trust).ok_or(Held::Refused)?;
         let (id, account) = self.account_of(&claims, trust)?;
-        let (may, scope) = may(&claims, account, trust)?;
+        let (may, scope) = account
+            .allowance(&claims, trust)
+            .map_err(|_| Held::Refused)?;
         let wall_ns = caller.wall_ns;
         if account.is_expired(wall_ns)
             || claims.validate(wall_ns / NANOS).is_blocking(true)
@@ -185,7 +187,7 @@ impl Directory {
         User {
             login: Login::Jwt(Arc::new(login)),
             account: id,
-            permissions: own.or_else(defaults).map(Arc::new),
+            permissions: self.limited(id, own.or_else(defaults).map(Arc::new)),
             only: kept.only,
             proxy_required: may.proxy_required,
         }
@@ -211,35 +213,6 @@ fn shown<'a>(given: Option<&'a str>, trust: &'a Trust) -> Option<(&'a str, UserC
         let text = trust.sentinel.as_deref()?;
         Some((text, UserClaims::decode(text).ok()?))
     })
-}
-
-/// What a user may do, by its own JWT or by the scope of the key that signed it.
-fn may(
-    claims: &UserClaims,
-    account: &ClaimedAccount,
-    trust: &Trust,
-) -> Result<(UserPermissionLimits, Option<Arc<UserScope>>), Held> {
-    match account.signer(&claims.issuer, trust) {
-        Signer::Stranger => Err(Held::Refused),
-        Signer::Free => Ok((claims.nats.may.clone(), None)),
-        Signer::Scoped(scope) => {
-            if !claims.nats.may.is_empty() {
-                return Err(Held::Refused);
-            }
-            let facts = template::Facts {
-                user: claims,
-                account_name: &account.claims.name,
-                account_tags: &account.claims.nats.tags,
-            };
-            let permissions = template::filled(&scope.template.permissions, &facts)
-                .map_err(|template::BadTemplate| Held::Refused)?;
-            let may = UserPermissionLimits {
-                permissions,
-                ..scope.template.clone()
-            };
-            Ok((may, Some(Arc::new(scope.clone()))))
-        }
-    }
 }
 
 /// Whether it comes from one of these networks.

@@ -2,6 +2,7 @@
 //! spec: nats-server v2.15.1 server/auth.go `processClientOrLeafAuthentication`,
 //! server/accounts.go `updateAccountClaims`.
 
+mod allowance;
 mod claimed;
 pub(crate) mod daytime;
 mod login;
@@ -11,7 +12,9 @@ mod standing;
 mod template;
 mod trust;
 
+pub(crate) use allowance::Unvouched;
 pub use claimed::ClaimedAccount;
+pub(crate) use claimed::Signer;
 pub use daytime::Zone;
 pub use login::JwtUser;
 pub use trust::Trust;

@@ -34,7 +34,10 @@ impl Directory {
             return Standing::Same(Arc::new(former.clone()));
         }
         Standing::Same(Arc::new(User {
-            permissions: permissions::of(&said.default_permissions).map(Arc::new),
+            permissions: self.limited(
+                former.account,
+                permissions::of(&said.default_permissions).map(Arc::new),
+            ),
             ..former.clone()
         }))
     }

@@ -426,3 +426,35 @@ fn claims_survive_a_reload_while_their_operator_is_trusted() {
     let other = Directory::build(&plan(&Trust::default()), Some(&world.directory)).unwrap();
     assert_eq!(other.find(&world.account.public_key()), None);
 }
+
+#[test]
+fn an_account_may_leave_it_to_a_service_who_its_users_are() {
+    let mut world = World::new(|_, _| {});
+    let user = world.user.public_key();
+    let other = KeyPair::from_random(Role::User, &[5; 32]).public_key();
+    world.put(|account, _| {
+        account.nats.authorization.auth_users = vec![other];
+        account.nats.default_permissions.publish.allow = vec!["a".into()];
+    });
+    let verdict = world.judge(world.jwt(&world.account, |_| {}));
+    let Verdict::Ask(Question::Callout(asked)) = verdict else {
+        panic!("{verdict:?}");
+    };
+    assert_eq!(asked.subject, world.account.public_key());
+    assert_eq!(asked.jwt.unwrap().subject, user);
+    world.put(|account, _| {
+        account.nats.authorization.auth_users = vec![user];
+        account.nats.default_permissions.publish.allow = vec!["a".into()];
+    });
+    let may_not_ask = |user: &User| {
+        let permissions = user.permissions.as_ref().unwrap();
+        assert_eq!(permissions.publish.allow, ["a".into()]);
+        assert_eq!(permissions.publish.deny, [crate::AUTH_SUBJECT.into()]);
+    };
+    let service = world.user(|_| {});
+    may_not_ask(&service);
+    let Standing::Same(after) = world.directory.standing(&service, PeerKind::Client) else {
+        panic!("it goes");
+    };
+    may_not_ask(&after);
+}

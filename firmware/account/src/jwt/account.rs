@@ -95,6 +95,15 @@ impl ExternalAuthorization {
         !self.auth_users.is_empty()
     }
 
+    /// Whether the service may put users into this account, which is not its own.
+    #[must_use]
+    pub fn may_place_in(&self, account: &str) -> bool {
+        match self.allowed_accounts.as_slice() {
+            [any] if any == "*" => true,
+            allowed => allowed.iter().any(|name| name == account),
+        }
+    }
+
     fn check(&self, found: &mut Validation) {
         if !self.allowed_accounts.is_empty() && self.auth_users.is_empty() {
             found.error("External authorization cannot have accounts without users specified");

@@ -4,7 +4,7 @@ use frond_account::jwt::{
 };
 use frond_account::nkey::KeyPair;
 use frond_account::xkey::{NONCE_BYTES, Xkey};
-use frond_account::{Delegation, PeerKind, TlsSession, Transport};
+use frond_account::{Delegation, JwtUser, PeerKind, TlsSession, Transport};
 use frond_broker::{Asking, Conn, ServerFacts};
 use frond_wire::ConnectInfo;
 
@@ -42,8 +42,8 @@ pub(super) fn of(
     claims.nats = AuthRequest {
         server: server_id(server, delegation),
         user_nkey: user.to_owned(),
-        client_info: client(conn, asking),
-        connect_opts: options(&asking.connect),
+        client_info: client(conn, asking, delegation.jwt.as_deref()),
+        connect_opts: options(&asking.connect, delegation.jwt.as_deref()),
         client_tls: asking.tls.as_deref().map(tls),
         ..AuthRequest::default()
     };
@@ -82,15 +82,17 @@ fn server_id(server: &Server<'_>, delegation: &Delegation) -> ServerId {
     }
 }
 
-fn client(conn: Conn, asking: &Asking) -> ClientInformation {
+fn client(conn: Conn, asking: &Asking, jwt: Option<&JwtUser>) -> ClientInformation {
     let connect = &asking.connect;
     let (kind, client_type) = match (asking.kind, asking.transport) {
         (PeerKind::Client, Transport::Tcp | Transport::InProcess) => ("Client", "nats"),
         (PeerKind::Client, Transport::WebSocket) => ("Client", "websocket"),
         (PeerKind::Leafnode, _) => ("Leafnode", ""),
     };
-    let named = [&connect.nkey, &connect.user, &connect.auth_token];
-    let user = named.into_iter().find(|text| !text.is_empty());
+    let key = jwt.map(|jwt| &jwt.subject);
+    let named = [Some(&connect.nkey), Some(&connect.user), key];
+    let named = named.into_iter().chain([Some(&connect.auth_token)]);
+    let user = named.flatten().find(|text| !text.is_empty());
     ClientInformation {
         host: asking.peer.ip.to_string(),
         id: conn.0,
@@ -98,6 +100,8 @@ fn client(conn: Conn, asking: &Asking) -> ClientInformation {
         name: connect.name.clone(),
         kind: kind.to_owned(),
         client_type: client_type.to_owned(),
+        tags: jwt.map(|jwt| jwt.tags.clone()).unwrap_or_default(),
+        name_tag: jwt.map(|jwt| jwt.name.clone()).unwrap_or_default(),
         nonce: match connect.sig.as_str() {
             "" => String::new(),
             _ => asking.nonce.to_string(),
@@ -106,9 +110,10 @@ fn client(conn: Conn, asking: &Asking) -> ClientInformation {
     }
 }
 
-fn options(connect: &ConnectInfo) -> ConnectOptions {
+fn options(connect: &ConnectInfo, jwt: Option<&JwtUser>) -> ConnectOptions {
     ConnectOptions {
-        jwt: connect.jwt.clone(),
+        // It may be the sentinel, which the peer itself did not show.
+        jwt: jwt.map_or_else(|| connect.jwt.clone(), |jwt| (*jwt.text).to_owned()),
         nkey: connect.nkey.clone(),
         sig: connect.sig.clone(),
         auth_token: connect.auth_token.clone(),
