@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and read files"
 )]
 
+mod delegated;
 mod realm;
 
 use std::io::{Read as _, Write as _};
