@@ -35,10 +35,14 @@ impl Broker {
             count => usize::try_from(self.rng.below(count as u64)).unwrap_or(0),
         };
         let (before, after) = group.local.split_at(start);
-        after
-            .iter()
-            .chain(before)
-            .any(|id| self.deliver(*id, delivery))
+        let mut members = after.iter().chain(before);
+        members.any(|id| !self.is_itself(*id, delivery) && self.deliver(*id, delivery))
+    }
+
+    /// This server asks itself: another member may answer better.
+    fn is_itself(&self, id: SubId, delivery: &Delivery<'_>) -> bool {
+        let owner = self.subs.get(id).map(|sub| &sub.owner);
+        delivery.publication.origin == Origin::Internal && matches!(owner, Some(Owner::Internal(_)))
     }
 
     /// To one subscription of this server or its clients.

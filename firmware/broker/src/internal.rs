@@ -36,10 +36,32 @@ impl Broker {
     /// Messages on `filter` come out as [`crate::Output::Internal`] with this `id`, once per
     /// filter subscribed. Whether the filter was valid.
     pub fn subscribe_internal(&mut self, account: AccountId, filter: &str, id: u64) -> bool {
+        self.subscribe_internal_as(account, filter, None, id)
+    }
+
+    /// The same as a member of a queue group; what this server itself publishes goes to another
+    /// member or to nobody.
+    pub fn subscribe_internal_group(
+        &mut self,
+        account: AccountId,
+        filter: &str,
+        queue: &str,
+        id: u64,
+    ) -> bool {
+        self.subscribe_internal_as(account, filter, Some(queue), id)
+    }
+
+    fn subscribe_internal_as(
+        &mut self,
+        account: AccountId,
+        filter: &str,
+        queue: Option<&str>,
+        id: u64,
+    ) -> bool {
         let sub = self.add_sub(Sub {
             account,
             filter: filter.into(),
-            queue: None,
+            queue: queue.map(Into::into),
             owner: Owner::Internal(id),
             delivered: 0,
             max: 0,

@@ -138,6 +138,36 @@ fn accounts_hear_nothing_of_each_other() {
 }
 
 #[test]
+fn the_server_answers_in_a_group_but_never_itself() {
+    let mut world = World::open_to_all();
+    let (a, account) = (world.quiet(), AccountId(0));
+    let joins = |broker: &mut crate::Broker| {
+        broker.subscribe_internal_group(account, "ask", "responder", 7)
+    };
+    assert!(joins(&mut world.broker));
+    world.outputs.clear();
+    world.say(a, "PUB ask 0\r\n\r\n");
+    assert_eq!(world.internal().len(), 1);
+    let question = Message {
+        subject: "ask",
+        reply: None,
+        header: b"",
+        payload: b"",
+    };
+    let ask = |world: &mut World| {
+        let now = world.now;
+        let taken = world.broker.publish_internal(now, account, &question, None);
+        world.drain();
+        taken
+    };
+    assert!(!ask(&mut world), "nobody else is there");
+    assert_eq!(world.internal(), []);
+    world.say(a, "SUB ask responder 1\r\n");
+    assert!((0..8).all(|_| ask(&mut world)));
+    assert_eq!(world.read(a), "MSG ask 1 0\r\n\r\n".repeat(8));
+}
+
+#[test]
 fn the_server_subscribes_and_publishes_like_anybody() {
     let mut world = World::open_to_all();
     let (a, account) = (world.quiet(), AccountId(0));

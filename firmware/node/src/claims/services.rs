@@ -76,6 +76,15 @@ impl Service {
 }
 
 impl Node {
+    /// Listens no more.
+    pub(super) fn stop_serving_claims(&mut self) {
+        let system = self.broker.directory().system_account();
+        for service in ALL {
+            let id = Owner::Claims.number(service.own());
+            self.broker.unsubscribe_internal(system, id);
+        }
+    }
+
     /// Listens in the system account to what concerns accounts.
     pub(super) fn serve_claims(&mut self) {
         let Some(claims) = &self.claims else {
@@ -88,7 +97,13 @@ impl Node {
             }
             for subject in service.subjects(&claims.inbox) {
                 let id = Owner::Claims.number(service.own());
-                self.broker.subscribe_internal(system, &subject, id);
+                if service == Service::Pack {
+                    let queue = "responder";
+                    self.broker
+                        .subscribe_internal_group(system, &subject, queue, id);
+                } else {
+                    self.broker.subscribe_internal(system, &subject, id);
+                }
             }
         }
     }
