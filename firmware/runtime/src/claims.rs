@@ -9,7 +9,9 @@ use tokio::task::{spawn_blocking, spawn_local};
 
 use crate::claims_dir::ClaimsDir;
 use crate::core::Core;
-use crate::{fetch, zone};
+use crate::fetch::{self, Secrets};
+use crate::tls::{Contexts, Scratch};
+use crate::zone;
 
 /// The directory's wishes, one after the other; none are waiting unless an operator pushes
 /// accounts faster than the disk takes them.
@@ -66,7 +68,11 @@ pub(crate) fn carry_out(core: &Rc<Core>, disk: &ClaimsDisk, wish: ClaimsWish) {
         },
         ClaimsWish::Fetch { key, url } => {
             spawn_local(async move {
-                let result = fetch::get(&url).await;
+                let secrets = Secrets {
+                    contexts: core.tls(),
+                    scratch: core.scratch(),
+                };
+                let result = fetch::get(&url, secrets).await;
                 core.handle(Input::Claims(ClaimsNews::Fetched { key, result }));
             });
         }
@@ -91,13 +97,19 @@ pub(crate) fn carry_out(core: &Rc<Core>, disk: &ClaimsDisk, wish: ClaimsWish) {
 ///
 /// # Errors
 /// What the URL said.
-pub(crate) async fn check_url(config: &Config, seed: &NodeSeed) -> Result<(), String> {
+pub(crate) async fn check_url(
+    config: &Config,
+    seed: &NodeSeed,
+    contexts: &Contexts,
+) -> Result<(), String> {
     let authority = frond_node::authority(config).map_err(|errors| errors.to_string())?;
     let Some(Resolver::Url(url)) = &authority.resolver else {
         return Ok(());
     };
     let slash = if url.ends_with('/') { "" } else { "/" };
-    match fetch::get(&format!("{url}{slash}")).await {
+    let scratch = &Scratch::new();
+    let secrets = Secrets { contexts, scratch };
+    match fetch::get(&format!("{url}{slash}"), secrets).await {
         Ok(_) => Ok(()),
         Err(why) if seed.jwts.is_empty() => Err(why),
         Err(why) => {

@@ -232,9 +232,10 @@ impl Core {
         &self.disk
     }
 
-    /// Account JWTs are kept there from now on.
-    pub(crate) fn keep_claims_in(self: &Rc<Self>, dir: ClaimsDir) {
-        *self.claims.borrow_mut() = ClaimsDisk::start(self, dir);
+    /// Account JWTs are kept there from now on, or nowhere.
+    pub(crate) fn keep_claims_in(self: &Rc<Self>, dir: Option<ClaimsDir>) {
+        let disk = dir.map_or_else(ClaimsDisk::none, |dir| ClaimsDisk::start(self, dir));
+        *self.claims.borrow_mut() = disk;
     }
 
     fn drain(self: &Rc<Self>) {

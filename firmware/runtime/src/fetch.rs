@@ -1,29 +1,41 @@
 //! A GET of a small text, for the URL resolver.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::limits::JWT_BYTES_MAX;
+use crate::line::Line;
+use crate::tls::{self, Contexts, Scratch, Tunnel};
+
+/// How a URL with `https` is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Secrets<'a> {
+    /// Whom to trust, and what to show.
+    pub(crate) contexts: &'a Contexts,
+    /// Buffers all sessions share.
+    pub(crate) scratch: &'a Rc<Scratch>,
+}
 
 /// The body that `url` answers with status 200.
 ///
 /// # Errors
 /// As nats-server says it: `could not fetch <"url">: why`.
-pub(crate) async fn get(url: &str) -> Result<String, String> {
+pub(crate) async fn get(url: &str, secrets: Secrets<'_>) -> Result<String, String> {
     let failed = |why: String| format!("could not fetch <{:?}>: {why}", redacted(url));
-    match tokio::time::timeout(TIMEOUT, follow(url)).await {
+    match tokio::time::timeout(TIMEOUT, follow(url, secrets)).await {
         Ok(result) => result.map_err(failed),
         Err(_) => Err(failed("timeout".to_owned())),
     }
 }
 
-async fn follow(url: &str) -> Result<String, String> {
+async fn follow(url: &str, secrets: Secrets<'_>) -> Result<String, String> {
     let mut url = url.to_owned();
     for _ in 0..=REDIRECTS_MAX {
         let place = Place::of(&url)?;
-        let answer = ask(&place).await?;
+        let answer = ask(&place, secrets).await?;
         match answer {
             Answer::Body(text) => return Ok(text),
             Answer::Elsewhere(to) if to.starts_with('/') => {
@@ -35,15 +47,20 @@ async fn follow(url: &str) -> Result<String, String> {
     Err(format!("stopped after {REDIRECTS_MAX} redirects"))
 }
 
-async fn ask(place: &Place<'_>) -> Result<Answer, String> {
+async fn ask(place: &Place<'_>, secrets: Secrets<'_>) -> Result<Answer, String> {
     let address = (place.host, place.port);
     let stream = TcpStream::connect(address)
         .await
         .map_err(|error| format!("dial tcp {}: {error}", place.authority))?;
-    if place.scheme == "https" {
-        return Err("https is not supported yet".to_owned());
+    if place.scheme != "https" {
+        return exchange(stream, place).await;
     }
-    exchange(stream, place).await
+    let context = secrets.contexts.resolver()?;
+    let (line, mut early) = (Line::plain(stream), Vec::new());
+    tls::connect(&line, &context, place.host, secrets.scratch, &mut early)
+        .await
+        .map_err(|fault| fault.to_string())?;
+    exchange(Tunnel::new(line, early), place).await
 }
 
 async fn exchange(
@@ -155,7 +172,7 @@ fn redacted(url: &str) -> String {
 }
 
 /// spec: nats-server v2.15.1 server/const.go `DEFAULT_ACCOUNT_FETCH_TIMEOUT`
-const TIMEOUT: Duration = Duration::from_millis(1_900);
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(1_900);
 const REDIRECTS_MAX: usize = 10;
 const HEAD_BYTES_MAX: u64 = 16 << 10;
 

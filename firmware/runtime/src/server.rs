@@ -47,9 +47,9 @@ impl Server {
         let clock = Clock::start(known_time::read(&known));
         let config = &options.config;
         let seed = check::seed(product, config)?;
-        claims::check_url(config, &seed).await?;
         let contexts = Contexts::default();
         contexts.replace(contexts.load(config)?);
+        claims::check_url(config, &seed, &contexts).await?;
         let nonce = random_nonce()?;
         let mut node = Node::build(clock.now(), config, seed)?;
         banner::starting(product, node.facts(), options);
@@ -70,9 +70,7 @@ impl Server {
         }
         let meter = Meter::new(clock.now(), counters, &options.digest);
         let core = Core::new(clock, node, disk, meter, contexts);
-        if let Some(dir) = check::claims_dir(config)? {
-            core.keep_claims_in(dir);
-        }
+        core.keep_claims_in(check::claims_dir(config)?);
         core.settle();
         let (orders_in, orders) = unbounded_channel();
         signals::listen(orders_in)

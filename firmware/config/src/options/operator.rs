@@ -1,5 +1,6 @@
 use crate::duration;
 use crate::nkey;
+use crate::options::tls::{Side, Tls};
 use crate::report::{Report, set};
 use crate::source::Source;
 use crate::value::{Kind, Map, Value};
@@ -16,6 +17,8 @@ pub struct OperatorMode {
     pub trusted_keys: Vec<String>,
     /// Where account JWTs come from; `None` is what a single operator's JWT names.
     pub resolver: Option<Resolver>,
+    /// How a URL is asked with TLS; `None`: it is trusted if the system does.
+    pub resolver_tls: Option<Tls>,
     /// Account JWTs by public key, put into the resolver at the start.
     pub preload: BTreeMap<String, String>,
     /// The accounts that may connect; empty is any.
@@ -84,6 +87,7 @@ impl OperatorMode {
             "resolver" | "account_resolver" | "accounts_resolver" => {
                 self.resolver = read_resolver(value, report);
             }
+            "resolver_tls" => self.resolver_tls = Tls::read(value, Side::Client, report),
             "resolver_preload" => self.read_preload(value, report),
             "resolver_pinned_accounts" => {
                 let keys = report.strings("resolver_pinned_accounts", value);

@@ -45,6 +45,7 @@ pub(crate) struct Contexts {
     websocket: RefCell<Option<Rc<Inbound>>>,
     https: RefCell<Option<Rc<Inbound>>>,
     remotes: RefCell<Vec<(Remote, Rc<Outbound>)>>,
+    resolver: RefCell<Option<Rc<Outbound>>>,
     season: Arc<Season>,
 }
 
@@ -56,6 +57,7 @@ pub(crate) struct Loaded {
     websocket: Option<Rc<Inbound>>,
     https: Option<Rc<Inbound>>,
     remotes: Vec<(Remote, Rc<Outbound>)>,
+    resolver: Option<Rc<Outbound>>,
 }
 
 impl Contexts {
@@ -79,6 +81,10 @@ impl Contexts {
             Ok((remote.clone(), Rc::new(outbound)))
         };
         let remotes = config.leafnodes.remotes.iter().filter(wants).map(outbound);
+        let resolver = config.operator_mode.resolver_tls.as_ref().map(|tls| {
+            let outbound = self.outbound(&of_http(tls));
+            outbound.map(Rc::new).map_err(|why| placed(tls, &why))
+        });
         let mut https = config.tls.clone().filter(|_| config.monitor_tls);
         if let Some(tls) = &mut https {
             tls.verify = false;
@@ -90,6 +96,7 @@ impl Contexts {
             websocket: inbound(config.websocket.tls.as_ref())?,
             https: inbound(https.as_ref())?,
             remotes: remotes.collect::<Result<_, String>>()?,
+            resolver: resolver.transpose()?,
         })
     }
 
@@ -100,6 +107,7 @@ impl Contexts {
         self.websocket.replace(loaded.websocket);
         self.https.replace(loaded.https);
         self.remotes.replace(loaded.remotes);
+        self.resolver.replace(loaded.resolver);
     }
 
     /// For the client port.
@@ -132,6 +140,19 @@ impl Contexts {
             Some((_, outbound)) => Ok(Rc::clone(outbound)),
             None => Ok(Rc::new(self.outbound(&Tls::default())?)),
         }
+    }
+
+    /// For the URL that account JWTs come from; without a block whom the system trusts.
+    ///
+    /// # Errors
+    /// When the system trusts nobody.
+    pub(crate) fn resolver(&self) -> Result<Rc<Outbound>, String> {
+        if let Some(known) = &*self.resolver.borrow() {
+            return Ok(Rc::clone(known));
+        }
+        let made = Rc::new(self.outbound(&of_http(&Tls::default()))?);
+        self.resolver.replace(Some(Rc::clone(&made)));
+        Ok(made)
     }
 
     /// By what time certificates are judged.
@@ -246,6 +267,16 @@ impl Inbound {
     pub(crate) fn not_after_ns(&self) -> Option<i64> {
         self.certs.iter().map(|cert| cert.not_after_ns).min()
     }
+}
+
+/// A GET has a limit of its own for everything, and compares no pins.
+///
+/// spec: nats-server v2.15.1 server/server.go `configureResolver`
+fn of_http(tls: &Tls) -> Tls {
+    let mut tls = tls.clone();
+    tls.timeout = crate::fetch::TIMEOUT;
+    tls.pinned_certs.clear();
+    tls
 }
 
 fn placed(tls: &Tls, why: &str) -> String {
