@@ -81,6 +81,12 @@ impl Claims {
         self.next_ticket
     }
 
+    fn begin_comparing(&mut self, now: Now) {
+        if let Resolver::Full { interval, .. } = &self.resolver {
+            self.compare_at = Some(now.mono + *interval);
+        }
+    }
+
     const fn deletion(&self) -> Deletion {
         match &self.resolver {
             Resolver::Full { deletion, .. } => *deletion,
@@ -115,9 +121,7 @@ impl Node {
         for (key, text) in core::mem::take(&mut self.seed.jwts) {
             let _ = claims.shelf.save(now.mono, &key, &text);
         }
-        if let Resolver::Full { interval, .. } = &claims.resolver {
-            claims.compare_at = Some(now.mono + *interval);
-        }
+        claims.begin_comparing(now);
         self.claims = Some(claims);
         self.preload(now);
         self.find_system_account(now)?;

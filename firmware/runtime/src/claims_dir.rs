@@ -13,7 +13,7 @@ use crate::limits::JWT_BYTES_MAX;
 use crate::options::plain;
 
 /// The directory of account JWTs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimsDir(PathBuf);
 
 const EXTENSION: &str = "jwt";

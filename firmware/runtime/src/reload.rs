@@ -39,12 +39,18 @@ fn try_reload(
     let contexts = core.tls().load(&new.config)?;
     let now = core.clock().now();
     let jwts = check::read_jwts(&new.config)?;
+    let claims_dir = check::claims_dir(&new.config)?;
+    let moved = claims_dir != check::claims_dir(&options.config)?;
     core.with_node(|node| -> Result<(), String> {
         node.reload(now, &new.config, credentials)?;
         node.reread_claims(now, jwts);
         Ok(())
     })?;
     core.tls().replace(contexts);
+    // An equal directory keeps its writer: two could overtake each other.
+    if moved {
+        core.keep_claims_in(claims_dir);
+    }
     core.tell_cert_ends();
     core.settle();
     if let Err(error) = log.apply(&new.config.log) {

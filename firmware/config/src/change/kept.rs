@@ -191,9 +191,6 @@ fn operators_are_kept(old: &OperatorMode, new: &OperatorMode) -> Result<(), Relo
         let text = "config reload does not support moving to or from an account resolver";
         return Err(ReloadRefused(text.to_owned()));
     }
-    if old.resolver != new.resolver {
-        return Err(ReloadRefused::because("AccountResolver"));
-    }
     Ok(())
 }
 

@@ -10,6 +10,7 @@
 
 mod delegated;
 mod realm;
+mod resolvers;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

@@ -45,6 +45,14 @@ impl Realm {
         claims.encode(&self.operator).unwrap()
     }
 
+    /// The operator with a name it did not have.
+    pub(crate) fn renamed_operator_jwt(&self) -> String {
+        let mut claims = OperatorClaims::about(&self.operator.public_key());
+        claims.name = "renamed".into();
+        claims.nats.system_account = self.system.public_key();
+        claims.encode(&self.operator).unwrap()
+    }
+
     /// The account's JWT.
     pub(crate) fn account_jwt(&self, change: impl FnOnce(&mut AccountClaims)) -> String {
         self.jwt_of(&self.account, |claims| {
