@@ -94,6 +94,20 @@ pub struct AccountLimits {
     pub max_bytes_required: bool,
 }
 
+impl AccountLimits {
+    /// Nothing any more: the API says so, and what is stored stays, out of reach.
+    pub const OFF: Self = Self {
+        max_memory: 0,
+        max_storage: 0,
+        max_streams: 0,
+        max_consumers: 0,
+        max_ack_pending: -1,
+        memory_max_stream_bytes: -1,
+        storage_max_stream_bytes: -1,
+        max_bytes_required: false,
+    };
+}
+
 impl Default for AccountLimits {
     fn default() -> Self {
         Self {

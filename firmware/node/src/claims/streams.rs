@@ -21,7 +21,7 @@ impl Node {
             return;
         };
         // What it stored stays, out of reach, when it may store nothing any more.
-        if limits != NOTHING || self.has_streams(id) {
+        if limits != AccountLimits::OFF || self.has_streams(id) {
             self.enable_streams(now, id, limits);
         }
     }
@@ -81,7 +81,7 @@ fn limits(said: &OperatorLimits) -> AccountLimits {
         ..
     } = tier.unwrap_or(&said.jetstream).clone();
     if !said.has_jetstream() {
-        return NOTHING;
+        return AccountLimits::OFF;
     }
     let positive = |value: i64| if value > 0 { value } else { -1 };
     AccountLimits {
@@ -95,14 +95,3 @@ fn limits(said: &OperatorLimits) -> AccountLimits {
         max_bytes_required,
     }
 }
-
-const NOTHING: AccountLimits = AccountLimits {
-    max_memory: 0,
-    max_storage: 0,
-    max_streams: 0,
-    max_consumers: 0,
-    max_ack_pending: -1,
-    memory_max_stream_bytes: -1,
-    storage_max_stream_bytes: -1,
-    max_bytes_required: false,
-};
