@@ -31,7 +31,7 @@ pub use authenticate::{Identity, Verdict};
 pub use caller::{Caller, ConnectionType, PeerKind, Transport};
 pub use callout::{AUTH_SUBJECT, Asked, CalloutPlan, Delegated, Delegation, Vouched, Withheld};
 pub use credentials::{AccountId, Credentials};
-pub use decentral::{ClaimedAccount, JwtUser, Trust, Zone};
+pub use decentral::{ClaimedAccount, JwtUser, Trust, Voucher, Zone};
 pub use directory::{
     Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
 };

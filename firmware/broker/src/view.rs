@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{AccountId, Directory, TlsSession, Transport};
+use frond_account::{AccountId, Directory, TlsSession, Transport, User};
 use frond_clock::Timestamp;
 
 use crate::connection::{Kind, State};
@@ -43,6 +43,8 @@ pub struct ClientView {
     pub transport: Transport,
     /// What its TLS handshake showed.
     pub tls: Option<Arc<TlsSession>>,
+    /// Who it turned out to be; `None`: nobody in particular.
+    pub known: Option<Arc<User>>,
 }
 
 /// A client that is gone.
@@ -313,6 +315,10 @@ impl Broker {
             subscriptions: session.subs.len(),
             transport: connection.transport,
             tls: connection.tls.clone(),
+            known: session
+                .identity
+                .as_ref()
+                .and_then(|identity| identity.user.clone()),
         })
     }
 }

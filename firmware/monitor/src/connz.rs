@@ -75,7 +75,13 @@ struct ConnInfo {
     #[serde(skip_serializing_if = "empty")]
     subscriptions_list_detail: Vec<SubDetail>,
     #[serde(skip_serializing_if = "empty")]
+    jwt: String,
+    #[serde(skip_serializing_if = "empty")]
+    issuer_key: String,
+    #[serde(skip_serializing_if = "empty")]
     name_tag: String,
+    #[serde(skip_serializing_if = "empty")]
+    tags: Vec<String>,
 }
 
 /// The certificate a peer showed.
@@ -217,7 +223,10 @@ fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
     }
     if options.auth {
         info.authorized_user = row.user;
-        info.name_tag.clone_from(&row.account);
+        info.name_tag = row.name_tag;
+        info.jwt = row.jwt;
+        info.issuer_key = row.issuer_key;
+        info.tags = row.tags;
         info.account = if row.account == GLOBAL_ACCOUNT {
             String::new()
         } else {

@@ -195,6 +195,11 @@ fn client_row(
     client: &frond_broker::ClientView,
     end: Option<(Timestamp, String)>,
 ) -> Connection {
+    let directory = view.broker.directory();
+    let known = client.known.as_ref();
+    let voucher = known
+        .map(|user| directory.voucher(user))
+        .unwrap_or_default();
     Connection {
         cid: client.cid,
         peer: Peer::Client,
@@ -220,12 +225,23 @@ fn client_row(
             .account
             .map(|id| account_name(view, id))
             .unwrap_or_default(),
+        name_tag: client
+            .account
+            .map(|id| directory.name_tag(id).to_owned())
+            .unwrap_or_default(),
+        jwt: match voucher.is_bearer {
+            true => String::new(),
+            false => voucher.jwt.to_owned(),
+        },
+        issuer_key: voucher.issuer_key.to_owned(),
+        tags: voucher.tags.to_vec(),
         tls: client.tls.clone(),
     }
 }
 
 fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connection> {
     let line = view.broker.line(conn)?;
+    let directory = view.broker.directory();
     Some(Connection {
         cid: conn.0,
         peer: Peer::Leafnode,
@@ -239,6 +255,10 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
         traffic: line.traffic,
         subscriptions: status.subscriptions.len(),
         name: status.name.clone(),
+        name_tag: directory
+            .find(&status.account)
+            .map_or("", |id| directory.name_tag(id))
+            .to_owned(),
         account: status.account.clone(),
         tls: view.broker.tls(conn).cloned(),
         ..Connection::default()

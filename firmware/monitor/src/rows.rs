@@ -49,6 +49,14 @@ pub(crate) struct Connection {
     pub(crate) user: String,
     /// Empty before it is in one.
     pub(crate) account: String,
+    /// What people call its account.
+    pub(crate) name_tag: String,
+    /// Its JWT, unless that is a secret.
+    pub(crate) jwt: String,
+    /// The key that vouched for it.
+    pub(crate) issuer_key: String,
+    /// Labels in its JWT.
+    pub(crate) tags: Vec<String>,
     /// What its TLS handshake showed.
     pub(crate) tls: Option<Arc<TlsSession>>,
 }

@@ -8,6 +8,7 @@ pub(crate) mod daytime;
 mod login;
 pub(crate) mod permissions;
 mod plan;
+mod shown;
 mod standing;
 mod template;
 mod trust;
@@ -17,6 +18,7 @@ pub use claimed::ClaimedAccount;
 pub(crate) use claimed::Signer;
 pub use daytime::Zone;
 pub use login::JwtUser;
+pub use shown::Voucher;
 pub use trust::Trust;
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ fn jsz_has_its_keys() {
 const CONN_INFO: &str = "cid kind! type? ip port start last_activity stop? reason? rtt! uptime \
     idle pending_bytes in_msgs out_msgs in_bytes out_bytes stalls~ subscriptions name? lang? \
     version? tls_version? tls_cipher_suite? tls_peer_certs? tls_first? authorized_user? account? \
-    subscriptions_list? jwt~ issuer_key~ name_tag? tags~ mqtt_client~ proxy~";
+    subscriptions_list? jwt? issuer_key? name_tag? tags? mqtt_client~ proxy~";
 
 #[test]
 fn connz_has_its_keys() {

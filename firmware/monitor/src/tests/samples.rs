@@ -52,6 +52,10 @@ pub(crate) fn client(cid: u64) -> Connection {
         lang: "rust".into(),
         version: "1.0".into(),
         user: "u".into(),
+        name_tag: "A".into(),
+        jwt: "eyJ".into(),
+        issuer_key: "AKEY".into(),
+        tags: vec!["shop:1".into()],
         account: "A".into(),
         tls: Some(Arc::new(TlsSession {
             version: "1.3".into(),

@@ -32,7 +32,13 @@ pub(crate) struct ClientInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<When>,
     #[serde(skip_serializing_if = "String::is_empty")]
+    jwt: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    issuer_key: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     name_tag: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
     kind: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     client_type: &'static str,
@@ -55,8 +61,12 @@ impl Node {
         kind: Kind,
         stop: Option<When>,
     ) -> ClientInfo {
-        let default = self.broker.directory().default_account();
-        let acc = self.account_name(client.account.unwrap_or(default));
+        let directory = self.broker.directory();
+        let account = client.account.unwrap_or(directory.default_account());
+        let known = client.known.as_ref();
+        let voucher = known
+            .map(|user| directory.voucher(user))
+            .unwrap_or_default();
         ClientInfo {
             start: Some(When(client.start)),
             host: client
@@ -64,8 +74,11 @@ impl Node {
                 .map(|peer| peer.ip.to_string())
                 .unwrap_or_default(),
             id: client.cid,
-            name_tag: acc.clone(),
-            acc,
+            jwt: voucher.jwt.to_owned(),
+            issuer_key: voucher.issuer_key.to_owned(),
+            name_tag: directory.name_tag(account).to_owned(),
+            tags: voucher.tags.to_vec(),
+            acc: self.account_name(account),
             user: client.user.clone(),
             name: client.name.clone(),
             lang: client.lang.clone(),

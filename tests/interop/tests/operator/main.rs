@@ -11,6 +11,8 @@
 mod delegated;
 mod realm;
 mod resolvers;
+mod seen;
+mod streams;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
