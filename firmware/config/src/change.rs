@@ -28,7 +28,11 @@ pub struct Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.option.name())?;
+        let name = self.option.name();
+        if self.option == Reloadable::TlsPins {
+            return write!(f, "{} {name}", self.value);
+        }
+        f.write_str(name)?;
         if self.value.is_empty() {
             Ok(())
         } else {
@@ -74,6 +78,12 @@ pub enum Reloadable {
     PingMax,
     /// Its timeout.
     AuthTimeout,
+    /// `tls.timeout`
+    TlsTimeout,
+    /// The rest of `tls`, always: its files are read again.
+    Tls,
+    /// `tls.pinned_certs`
+    TlsPins,
     /// `max_control_line`
     MaxControlLine,
     /// `max_payload`
@@ -122,6 +132,9 @@ impl Reloadable {
             Self::Password => "authorization password",
             Self::Token => "authorization token",
             Self::AuthTimeout => "authorization timeout",
+            Self::TlsTimeout => "tls timeout",
+            Self::Tls => "tls",
+            Self::TlsPins => "pinned_certs",
             Self::Users => "authorization users",
             Self::Accounts => "accounts",
             Self::Tags => "tags",

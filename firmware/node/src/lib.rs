@@ -14,6 +14,7 @@ mod limits;
 mod links;
 mod node;
 mod owner;
+mod pins;
 mod reload;
 mod report;
 mod seed;

@@ -43,6 +43,7 @@ impl Node {
                 text,
             });
         }
+        self.reload_pins(now, &former);
         self.settle(now);
         Ok(())
     }

@@ -1,10 +1,12 @@
 //! The options that a running server takes over.
 
-use super::{Changes, ReloadRefused, Reloadable, RemoteChange, number, optional, plain};
+use super::{Change, Changes, ReloadRefused, Reloadable, RemoteChange, number, optional, plain};
 use crate::config::Config;
 use crate::duration::Go;
 use crate::options::jetstream::JetStream;
 use crate::options::remote::Remote;
+use crate::options::tls::Tls;
+use std::collections::BTreeSet;
 
 /// Notes every one that differs.
 pub(super) fn collect(
@@ -14,6 +16,7 @@ pub(super) fn collect(
 ) -> Result<(), ReloadRefused> {
     logging(old, new, changes);
     authorization(old, new, changes);
+    tls(old.tls.as_ref(), new.tls.as_ref(), changes);
     limits(old, new, changes);
     sizes(&old.jetstream, &new.jetstream, changes)?;
     remotes(&old.leafnodes.remotes, &new.leafnodes.remotes, changes);
@@ -68,6 +71,23 @@ fn authorization(old: &Config, new: &Config, changes: &mut Changes) {
         &old.server_metadata,
         &new.server_metadata,
     );
+}
+
+/// As nats-server, which takes two TLS configurations never for the same.
+fn tls(old: Option<&Tls>, new: Option<&Tls>, changes: &mut Changes) {
+    let timeout = |tls: Option<&Tls>| tls.map_or(0.0, |tls| tls.timeout.as_secs_f64());
+    let (a, b) = (timeout(old), timeout(new));
+    changes.note(Reloadable::TlsTimeout, &a, &b, plain);
+    let state = if new.is_some() { "enabled" } else { "disabled" };
+    if old.is_some() || new.is_some() {
+        changes.options.push(Change {
+            option: Reloadable::Tls,
+            value: state.to_owned(),
+        });
+    }
+    let pins = |tls: Option<&Tls>| tls.map(|tls| tls.pinned_certs.clone()).unwrap_or_default();
+    let count = |pins: &BTreeSet<String>| pins.len().to_string();
+    changes.note(Reloadable::TlsPins, &pins(old), &pins(new), count);
 }
 
 fn limits(old: &Config, new: &Config, changes: &mut Changes) {

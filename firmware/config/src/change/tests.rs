@@ -1,4 +1,4 @@
-use crate::{Changes, Config, Nothing, RemoteChange, changes, load_text};
+use crate::{Change, Changes, Config, Nothing, Reloadable, RemoteChange, changes, load_text};
 
 fn config(text: &str) -> Config {
     load_text(text, "x.conf", &Nothing)
@@ -36,6 +36,10 @@ fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
         ),
         ("accounts { A {} }", "accounts"),
         (
+            "tls { cert_file: a, key_file: b }",
+            "authorization timeout = 3, tls timeout = 2, tls = enabled",
+        ),
+        (
             "jetstream { enabled: no, limits { max_ack_pending: 5 } }",
             "JetStream limits",
         ),
@@ -44,7 +48,33 @@ fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
         let got = between("port: 4222", new).unwrap();
         let shown: Vec<_> = got.options.iter().map(ToString::to_string).collect();
         assert_eq!(shown.join(", "), want, "{new}");
-        assert!(between(new, new).unwrap().is_empty(), "{new}");
+        let again = between(new, new).unwrap();
+        // The files of TLS may have changed.
+        let files = |change: &&Change| change.option == Reloadable::Tls;
+        let rest = again.options.iter().filter(|change| !files(change));
+        assert_eq!((rest.count(), again.remotes.len()), (0, 0), "{new}");
+    }
+}
+
+#[test]
+fn tls_goes_and_its_pins_are_counted() {
+    let tls = |more: &str| format!("tls {{ cert_file: a, key_file: b, timeout: 2, {more} }}");
+    let pin = "ab".repeat(32);
+    let pinned = tls(&format!(
+        "verify: true, ca_file: c, pinned_certs: [{pin:?}]"
+    ));
+    for (old, new, want) in [
+        (
+            tls(""),
+            "port: 4222".to_owned(),
+            "authorization timeout = 2, tls timeout = 0, tls = disabled",
+        ),
+        (tls(""), pinned.clone(), "tls = enabled, 1 pinned_certs"),
+        (pinned, tls(""), "tls = enabled, 0 pinned_certs"),
+    ] {
+        let got = between(&old, &new).unwrap();
+        let shown: Vec<_> = got.options.iter().map(ToString::to_string).collect();
+        assert_eq!(shown.join(", "), want, "{old} -> {new}");
     }
 }
 
