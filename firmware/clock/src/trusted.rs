@@ -1,4 +1,7 @@
-use crate::{Instant, Now, Timestamp};
+use crate::{Ages, Gap, Instant, Now, Timestamp};
+
+/// Gaps that are remembered; of more the oldest is forgotten.
+const GAPS_MAX: usize = 64;
 
 /// The wall clock of a box whose own may start anywhere, because nothing keeps it while the power
 /// is off.
@@ -7,11 +10,12 @@ use crate::{Instant, Now, Timestamp};
 /// takes the system's clock for wrong as long as that is before it, and counts on from there by
 /// the monotonic clock instead. So what is read here is never later than the real time while time
 /// is untrusted, and never before what was known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedTime {
     state: State,
     /// The latest time that was read while it was trusted, or the floor.
     known: Timestamp,
+    gaps: Vec<Gap>,
 }
 
 /// Whether the system's clock is believed.
@@ -35,9 +39,9 @@ enum State {
 }
 
 impl TrustedTime {
-    /// `floor` is certainly past; `now` is what the system's clocks say.
+    /// `floor` is certainly past; `now` is what the system's clocks say; `gaps` were known before.
     #[must_use]
-    pub fn new(floor: Timestamp, now: Now) -> Self {
+    pub fn new(floor: Timestamp, now: Now, gaps: Vec<Gap>) -> Self {
         let state = if now.wall < floor {
             State::Untrusted { since: now.mono }
         } else {
@@ -46,6 +50,7 @@ impl TrustedTime {
         Self {
             state,
             known: floor,
+            gaps,
         }
     }
 
@@ -57,6 +62,7 @@ impl TrustedTime {
                 if now.wall < counted {
                     return counted;
                 }
+                self.end_gap(counted, now.wall);
                 self.state = State::Trusted { floor: self.known };
             }
             // Set back to before anything it could be: it is believed no more.
@@ -68,6 +74,26 @@ impl TrustedTime {
         }
         self.known = self.known.max(now.wall);
         now.wall
+    }
+
+    /// How old what was stored is.
+    #[must_use]
+    pub fn ages(&self) -> Ages {
+        Ages {
+            trust: self.trust(),
+            gaps: self.gaps.clone(),
+        }
+    }
+
+    fn end_gap(&mut self, counted: Timestamp, set: Timestamp) {
+        if self.gaps.len() >= GAPS_MAX {
+            self.gaps.remove(0);
+        }
+        self.gaps.push(Gap {
+            from: self.known,
+            until: set,
+            lag: set.since(counted),
+        });
     }
 
     /// Whether the system's clock was believed when it was last read.
@@ -105,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_clock_from_1970_counts_on_from_what_is_known_until_it_is_set() {
-        let mut time = TrustedTime::new(Timestamp::from_nanos(1000 * SECOND), at(5, 0));
+        let mut time = TrustedTime::new(Timestamp::from_nanos(1000 * SECOND), at(5, 0), Vec::new());
         assert_eq!(time.trust(), Trust::Untrusted);
         assert_eq!(seconds(time.wall(at(5, 0))), 1000);
         assert_eq!(seconds(time.wall(at(25, 20))), 1020);
@@ -117,6 +143,13 @@ mod tests {
             (time.trust(), seconds(time.known())),
             (Trust::Trusted, 5000)
         );
+        // It was 1022 then, and 5000 in truth.
+        let gap = Gap {
+            from: Timestamp::from_nanos(1000 * SECOND),
+            until: Timestamp::from_nanos(5000 * SECOND),
+            lag: core::time::Duration::from_secs(5000 - 1022),
+        };
+        assert_eq!(time.ages().gaps, [gap]);
     }
 
     #[test]
@@ -124,7 +157,8 @@ mod tests {
         for floor in [0, 10, 100, 1000] {
             for set in 0..200 {
                 let start = at(0, 3);
-                let mut time = TrustedTime::new(Timestamp::from_nanos(floor * SECOND), start);
+                let mut time =
+                    TrustedTime::new(Timestamp::from_nanos(floor * SECOND), start, Vec::new());
                 let mut last = time.wall(start);
                 let trusted = time.trust();
                 for step in 1..100 {
@@ -144,7 +178,11 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_a_little_is_followed_and_a_lot_is_not() {
-        let mut time = TrustedTime::new(Timestamp::from_nanos(1000 * SECOND), at(0, 2000));
+        let mut time = TrustedTime::new(
+            Timestamp::from_nanos(1000 * SECOND),
+            at(0, 2000),
+            Vec::new(),
+        );
         assert_eq!(seconds(time.wall(at(1, 2001))), 2001);
         assert_eq!(seconds(time.wall(at(2, 1990))), 1990);
         assert_eq!(seconds(time.wall(at(3, 30))), 2001);

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use frond_clock::{Instant, Now, Rng, Timers};
+use frond_clock::{Ages, Instant, Now, Rng, Timers};
 use frond_ledger::{
     ConsumerId, DiskFault, Fetched, Receipt, Recovered, RecoveredStream, Seq, StreamId, Ticket,
 };
@@ -30,6 +30,8 @@ use crate::stream::recover::StreamMeta;
 pub struct JetStream {
     pub(crate) facts: Facts,
     pub(crate) now: Now,
+    /// How old messages are.
+    pub(crate) ages: Ages,
     pub(crate) rng: Rng,
     pub(crate) out: VecDeque<Output>,
     pub(crate) journal: Journal,
@@ -103,6 +105,7 @@ impl JetStream {
     ) -> Self {
         let mut streams = Self {
             now: Now::default(),
+            ages: Ages::default(),
             rng: Rng::seeded(seed),
             out: VecDeque::new(),
             journal: Journal::new(replicator),
@@ -145,6 +148,17 @@ impl JetStream {
         self.accounts.insert(tenant, Account::new(account, limits));
         self.listen_for_api(tenant);
         self.revive(tenant, account);
+        self.settle(reach);
+    }
+
+    /// What messages are that old is judged anew: the clock is believed no more, or again.
+    pub fn judge_ages(&mut self, now: Now, ages: Ages, reach: &dyn Reach) {
+        self.now = now;
+        self.ages = ages;
+        let streams: Vec<StreamId> = self.hosts.keys().copied().collect();
+        for stream in streams {
+            self.watch(stream);
+        }
         self.settle(reach);
     }
 
@@ -373,7 +387,7 @@ impl JetStream {
         let Some(host) = self.hosts.get(&stream) else {
             return;
         };
-        match host.stream.expires_at() {
+        match host.stream.expires_at(&self.ages) {
             Some(at) => {
                 let at = self.now.mono + at.since(self.now.wall);
                 self.timers.set(Alarm::Stream(stream), at);

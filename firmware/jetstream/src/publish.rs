@@ -156,7 +156,7 @@ impl JetStream {
             return;
         };
         let mut removed = Removed::default();
-        host.stream.expire(now, &mut removed);
+        host.stream.expire(now, &self.ages, &mut removed);
         self.left(id, &removed, reach);
         self.watch(id);
     }

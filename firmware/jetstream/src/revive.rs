@@ -64,7 +64,7 @@ impl JetStream {
         let id = found.stream;
         let mut stream = Stream::recovered(id, tenant, meta, found);
         let mut removed = Removed::default();
-        stream.enforce_all(self.now.wall, &mut removed);
+        stream.enforce_all(self.now.wall, &self.ages, &mut removed);
         let name: Box<str> = stream.config.name.as_str().into();
         let host = Host::new(stream, Presence::Here, self.facts.domain.as_deref());
         self.hosts.insert(id, host);

@@ -2,7 +2,7 @@
 
 use frond_account::AccountId;
 use frond_broker::{Broker, Conn, Level, Source};
-use frond_clock::Now;
+use frond_clock::{Ages, Now};
 use frond_jetstream::{
     self as jetstream, AccountLimits, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
 };
@@ -43,7 +43,8 @@ impl Node {
             .sum();
         let facts = self.stream_facts(&limits);
         let seed = u64::from_le_bytes(self.seed.random[8..16].try_into().unwrap_or_default());
-        let machine = JetStream::new(facts, seed, Box::new(Solo::new()), recovered);
+        let mut machine = JetStream::new(facts, seed, Box::new(Solo::new()), recovered);
+        machine.judge_ages(now, self.ages.clone(), &Listeners(&self.broker));
         self.streams = Some(Streams {
             machine,
             limits,
@@ -51,6 +52,16 @@ impl Node {
         });
         self.enable_accounts(now);
         self.look_up_stored(now);
+        self.settle(now);
+    }
+
+    /// How old messages are from here on; also to be told before [`Node::start_jetstream`].
+    pub fn judge_ages(&mut self, now: Now, ages: Ages) {
+        self.ages = ages;
+        if let Some(streams) = &mut self.streams {
+            let reach = Listeners(&self.broker);
+            streams.machine.judge_ages(now, self.ages.clone(), &reach);
+        }
         self.settle(now);
     }
 

@@ -7,7 +7,7 @@ use frond_account::Directory;
 use frond_broker::{
     Arrival, Broker, ClosedClient, Front, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
 };
-use frond_clock::{Instant, Now, Rng};
+use frond_clock::{Ages, Instant, Now, Rng};
 use frond_config::Config;
 use frond_wire::ServerInfo;
 
@@ -33,6 +33,7 @@ pub struct Node {
     pub(crate) seed: NodeSeed,
     pub(crate) broker: Broker,
     pub(crate) streams: Option<Streams>,
+    pub(crate) ages: Ages,
     pub(crate) remotes: Vec<(frond_config::Remote, LinkId)>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) lame_duck: LameDuck,
@@ -85,6 +86,7 @@ impl Node {
             seed,
             broker: Broker::new(setup),
             streams: None,
+            ages: Ages::default(),
             remotes: Vec::new(),
             outputs: VecDeque::new(),
             lame_duck: LameDuck::default(),

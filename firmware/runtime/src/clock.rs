@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use frond_clock::{Instant, Now, Timestamp, Trust, TrustedTime};
+use frond_clock::{Ages, Gap, Instant, Now, Timestamp, Trust, TrustedTime};
 
 use crate::limits::RELEASED_SECONDS;
 
@@ -15,7 +15,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// A clock that starts at [`Instant::START`]; it is certainly later than `known`.
-    pub(crate) fn start(known: Option<Timestamp>) -> Self {
+    pub(crate) fn start(known: Option<Timestamp>, gaps: Vec<Gap>) -> Self {
         let released = Timestamp::from_nanos(RELEASED_SECONDS * 1_000_000_000);
         let floor = known.map_or(released, |known| known.max(released));
         let now = Now {
@@ -24,7 +24,7 @@ impl Clock {
         };
         Self {
             start: std::time::Instant::now(),
-            wall: Rc::new(RefCell::new(TrustedTime::new(floor, now))),
+            wall: Rc::new(RefCell::new(TrustedTime::new(floor, now, gaps))),
         }
     }
 
@@ -44,6 +44,11 @@ impl Clock {
     /// Whether the system's wall clock is believed.
     pub(crate) fn trust(&self) -> Trust {
         self.wall.borrow().trust()
+    }
+
+    /// How old what was stored is.
+    pub(crate) fn ages(&self) -> Ages {
+        self.wall.borrow().ages()
     }
 
     /// The latest time that is certainly past.

@@ -1,9 +1,12 @@
 //! The latest time this box knew, kept over a loss of power: a line in a file beside the data.
+//! Each line after it is a span in which time was not believed: from, until, lag in nanoseconds.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use frond_clock::Timestamp;
+use frond_clock::{Gap, Timestamp};
 
 /// Where it is kept.
 pub(crate) fn path(base: &Path) -> PathBuf {
@@ -11,14 +14,32 @@ pub(crate) fn path(base: &Path) -> PathBuf {
 }
 
 /// What was kept; a file that is not there or cannot be read is nothing.
-pub(crate) fn read(path: &Path) -> Option<Timestamp> {
-    Timestamp::parse_rfc3339(fs::read_to_string(path).ok()?.trim())
+pub(crate) fn read(path: &Path) -> (Option<Timestamp>, Vec<Gap>) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let mut lines = text.lines();
+    let known = lines
+        .next()
+        .and_then(|line| Timestamp::parse_rfc3339(line.trim()));
+    (known, lines.filter_map(gap).collect())
+}
+
+fn gap(line: &str) -> Option<Gap> {
+    let mut words = line.split_whitespace();
+    Some(Gap {
+        from: Timestamp::parse_rfc3339(words.next()?)?,
+        until: Timestamp::parse_rfc3339(words.next()?)?,
+        lag: Duration::from_nanos(words.next()?.parse().ok()?),
+    })
 }
 
 /// Keeps it: the old or the new is there whenever the power goes.
-pub(crate) fn write(path: &Path, time: Timestamp) -> std::io::Result<()> {
+pub(crate) fn write(path: &Path, time: Timestamp, gaps: &[Gap]) -> std::io::Result<()> {
+    let mut text = format!("{time}\n");
+    for gap in gaps {
+        let _ = writeln!(text, "{} {} {}", gap.from, gap.until, gap.lag.as_nanos());
+    }
     let new = path.with_extension("new");
-    fs::write(&new, format!("{time}\n"))?;
+    fs::write(&new, text)?;
     fs::rename(new, path)
 }
 
@@ -30,11 +51,16 @@ mod tests {
     fn what_was_kept_is_read_and_rubbish_is_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let file = path(dir.path());
-        assert_eq!(read(&file), None);
+        assert_eq!(read(&file), (None, Vec::new()));
         let time = Timestamp::from_nanos(1_800_000_000_123_456_789);
-        write(&file, time).unwrap();
-        assert_eq!(read(&file), Some(time));
-        fs::write(&file, "x").unwrap();
-        assert_eq!(read(&file), None);
+        let gap = Gap {
+            from: Timestamp::from_nanos(1_700_000_000_000_000_000),
+            until: time,
+            lag: Duration::from_nanos(99_999_999_999_999_999),
+        };
+        write(&file, time, &[gap, gap]).unwrap();
+        assert_eq!(read(&file), (Some(time), vec![gap, gap]));
+        fs::write(&file, "x\ny").unwrap();
+        assert_eq!(read(&file), (None, Vec::new()));
     }
 }

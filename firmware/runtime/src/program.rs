@@ -72,7 +72,7 @@ fn try_run(product: &Product) -> Result<(), String> {
     let seed = check::seed(product, &options.config)?;
     if cli.test == Some(true) {
         // What a start finds wrong later, a check says now.
-        Node::build(Clock::start(None).now(), &options.config, seed)?;
+        Node::build(Clock::start(None, Vec::new()).now(), &options.config, seed)?;
         return tell_valid(&options);
     }
     serve(product, options, &read)

@@ -13,7 +13,7 @@ use crate::clock::{Clock, pause};
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
 use crate::files::{Ports, Traces, url};
-use crate::limits::KEEP_TIME_EVERY;
+use crate::limits::{KEEP_TIME_EVERY, TRUST_CHECK_EVERY};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
@@ -44,7 +44,8 @@ impl Server {
     /// What to print as the reason why there is no server.
     pub(crate) async fn start(product: &Product, options: &Options) -> Result<Self, String> {
         let known = known_time::path(&base_dir(&options.config));
-        let clock = Clock::start(known_time::read(&known));
+        let (floor, gaps) = known_time::read(&known);
+        let clock = Clock::start(floor, gaps);
         let config = &options.config;
         let seed = check::seed(product, config)?;
         let contexts = Contexts::default();
@@ -60,6 +61,7 @@ impl Server {
             let dir = store_dir(config);
             banner::jetstream(config, &dir);
             let (store, recovered) = data_dir::open(&dir, nonce, config.limits.max_payload)?;
+            node.judge_ages(clock.now(), clock.ages());
             node.start_jetstream(clock.now(), recovered, space::limits(config, &dir));
             counters = Some(store.reader.counters());
             disk = Some(
@@ -331,15 +333,26 @@ fn base_dir(config: &Config) -> PathBuf {
     dir.map_or_else(default_store_dir, PathBuf::from)
 }
 
-/// Keeps the time now and then, while it is to be believed.
+/// Keeps the time now and then while it is to be believed, and tells the streams when it is.
 async fn keep_time(core: Rc<Core>, path: PathBuf) {
+    let mut told = None;
+    let mut keep_at = Instant::START;
     loop {
-        if core.clock().trust() == Trust::Trusted
-            && let Err(error) = known_time::write(&path, core.clock().known())
-        {
-            tracing::warn!("the time could not be kept in {}: {error}", path.display());
+        let now = core.clock().now();
+        let ages = core.clock().ages();
+        let is_new = told.as_ref() != Some(&ages);
+        if is_new {
+            core.with_node(|node| node.judge_ages(now, ages.clone()));
+            core.settle();
         }
-        pause(KEEP_TIME_EVERY).await;
+        if ages.trust == Trust::Trusted && (is_new || now.mono >= keep_at) {
+            keep_at = now.mono + KEEP_TIME_EVERY;
+            if let Err(error) = known_time::write(&path, core.clock().known(), &ages.gaps) {
+                tracing::warn!("the time could not be kept in {}: {error}", path.display());
+            }
+        }
+        told = Some(ages);
+        pause(TRUST_CHECK_EVERY).await;
     }
 }
 

@@ -141,7 +141,7 @@ impl JetStream {
             .ok_or(errors::STREAM_NOT_FOUND)?;
         host.stream.reconfigure(config);
         let mut removed = Removed::default();
-        host.stream.enforce_all(now.wall, &mut removed);
+        host.stream.enforce_all(now.wall, &self.ages, &mut removed);
         let facts: StreamFacts = host.facts(domain.as_deref());
         for attached in host.consumers.values_mut() {
             attached.machine.stream_updated(now, &facts);

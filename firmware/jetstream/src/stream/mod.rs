@@ -21,7 +21,7 @@ pub(crate) mod view;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use frond_clock::Timestamp;
+use frond_clock::{Ages, Timestamp};
 use frond_ledger::{Body, Seq, StreamId};
 use frond_subject::Transform;
 
@@ -138,11 +138,11 @@ impl Stream {
     }
 
     /// When something of the stream expires next.
-    pub(crate) fn expires_at(&self) -> Option<Timestamp> {
+    pub(crate) fn expires_at(&self, ages: &Ages) -> Option<Timestamp> {
         let ids = self.dedupe.expires_at();
         let oldest = self.age_limit().and_then(|age| {
             let (_, time) = self.contents.oldest()?;
-            Some(time + age)
+            ages.reached(time, age)
         });
         match (ids, oldest) {
             (Some(a), Some(b)) => Some(a.min(b)),

@@ -1,6 +1,6 @@
 //! The limits a stream keeps by letting its oldest messages go.
 
-use frond_clock::Timestamp;
+use frond_clock::{Ages, Timestamp};
 use frond_ledger::Seq;
 
 use super::Stream;
@@ -32,7 +32,7 @@ impl Stream {
     }
 
     /// Keeps every limit after the configuration changed or the stream was recovered.
-    pub(crate) fn enforce_all(&mut self, now: Timestamp, removed: &mut Removed) {
+    pub(crate) fn enforce_all(&mut self, now: Timestamp, ages: &Ages, removed: &mut Removed) {
         if let Some(max) = limit(self.config.max_msgs_per_subject) {
             let over: Vec<_> = self
                 .contents
@@ -46,17 +46,17 @@ impl Stream {
             }
         }
         self.enforce_totals(removed);
-        self.expire(now, removed);
+        self.expire(now, ages, removed);
     }
 
     /// Lets go of what is too old, messages and message ids.
-    pub(crate) fn expire(&mut self, now: Timestamp, removed: &mut Removed) {
+    pub(crate) fn expire(&mut self, now: Timestamp, ages: &Ages, removed: &mut Removed) {
         self.dedupe.expire(now);
         let Some(age) = self.age_limit() else {
             return;
         };
         while let Some((seq, time)) = self.contents.oldest()
-            && now.since(time) >= age
+            && ages.reached(time, age).is_some_and(|end| end <= now)
         {
             self.remove(seq, removed);
         }

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use frond_clock::{Ages, Gap, Trust};
+
 use super::world::World;
 
 #[test]
@@ -111,6 +113,51 @@ fn old_messages_and_ids_go_with_time() {
         info.contains(r#""messages":0"#) && info.contains(r#""first_seq":3"#),
         "{info}"
     );
+}
+
+/// A box without a clock starts an hour behind and is set right later.
+#[test]
+fn nothing_gets_old_while_time_is_unknown_nor_by_its_being_set() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"],"max_age":60000000000"#);
+    let has = |world: &mut World, first: u64, count: u64| {
+        let info = world.ask("$JS.API.STREAM.INFO.S", "");
+        let (first, count) = (
+            format!(r#""first_seq":{first}"#),
+            format!(r#""messages":{count}"#),
+        );
+        assert!(info.contains(&first) && info.contains(&count), "{info}");
+    };
+    world.ask("s", "before");
+    let from = world.now.wall;
+    let untrusted = Ages {
+        trust: Trust::Untrusted,
+        gaps: Vec::new(),
+    };
+    world.judge_ages(untrusted, Duration::ZERO);
+    world.pass(Duration::from_secs(100));
+    world.ask("s", "while");
+    has(&mut world, 1, 2);
+    world.pass(Duration::from_secs(20));
+    let lag = Duration::from_secs(3600);
+    let until = world.now.wall + lag;
+    let gaps = vec![Gap { from, until, lag }];
+    let set = Ages {
+        trust: Trust::Trusted,
+        gaps,
+    };
+    world.judge_ages(set, lag);
+    world.pass(Duration::from_secs(1));
+    has(&mut world, 2, 1);
+    world.ask("s", "after");
+    // 39 of the second's 60 are left, whatever its timestamp says, also to the next process.
+    world.restart();
+    world.pass(Duration::from_secs(38));
+    has(&mut world, 2, 2);
+    world.pass(Duration::from_secs(2));
+    has(&mut world, 3, 1);
+    world.pass(Duration::from_secs(21));
+    has(&mut world, 4, 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use frond_clock::{Instant, Now, Timestamp};
+use frond_clock::{Ages, Instant, Now, Timestamp};
 use frond_ledger::{Batch, DiskFault};
 use frond_wire::{Headers, Message, MessageBuf, headers};
 
@@ -77,7 +77,9 @@ impl World {
         self.queue.clear();
         self.subs.clear();
         let recovered = self.disk.recover();
+        let ages = self.streams.ages.clone();
         self.streams = JetStream::new(self.facts.clone(), 2, Box::new(Solo::new()), recovered);
+        self.streams.judge_ages(self.now, ages, &self.listeners);
         self.enable();
     }
 
@@ -112,6 +114,13 @@ impl World {
             self.input(Input::Time);
         }
         self.advance(end.since(self.now.mono));
+    }
+
+    /// Ages are judged so; the wall clock is set forward by `jump`.
+    pub(super) fn judge_ages(&mut self, ages: Ages, jump: Duration) {
+        self.now.wall = self.now.wall + jump;
+        self.streams.judge_ages(self.now, ages, &self.listeners);
+        self.drain();
     }
 
     fn advance(&mut self, by: Duration) {
