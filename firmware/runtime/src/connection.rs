@@ -306,6 +306,7 @@ impl Connection {
     /// Writes the greeting, then shakes hands.
     async fn shake_hands(&mut self, how: Upgrade) -> Result<(), &'static str> {
         let socket = Rc::clone(&self.socket);
+        let dialed = matches!(how, Upgrade::Connect(..));
         let done = tokio::select! {
             done = self.secure(how) => done,
             () = socket.until_closing() => return Ok(()),
@@ -323,7 +324,7 @@ impl Connection {
                 Ok(())
             }
             Err(fault) => {
-                self.core.tell_handshake_fault(self.conn, &fault);
+                self.core.tell_handshake_fault(self.conn, dialed, &fault);
                 Err("TLS Handshake Failure")
             }
         }

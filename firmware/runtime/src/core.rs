@@ -17,6 +17,7 @@ use crate::disk::Disk;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
+use crate::waiting::Waiting;
 use crate::websocket::Door;
 use crate::{password, report};
 
@@ -49,6 +50,8 @@ pub(crate) struct Core {
     pub(crate) caught_up: Notify,
     tls: Contexts,
     scratch: Rc<Scratch>,
+    /// Those whose TLS handshake comes before anything else.
+    shaking: Waiting,
     /// Who may come in by WebSocket, once there is a port for them.
     door: RefCell<Option<Rc<Door>>>,
     /// Bytes of all connections are read here, one at a time: an idle one holds no buffer.
@@ -84,6 +87,7 @@ impl Core {
             caught_up: Notify::new(),
             tls,
             scratch: Scratch::new(),
+            shaking: Waiting::default(),
             door: RefCell::default(),
             read_buffer: RefCell::new(vec![0; SHARED_BYTES_MAX + READ_BYTES].into_boxed_slice()),
             spare: RefCell::default(),
@@ -138,6 +142,11 @@ impl Core {
         &self.scratch
     }
 
+    /// Handshakes that come before anything else.
+    pub(crate) const fn shaking(&self) -> &Waiting {
+        &self.shaking
+    }
+
     /// There is a WebSocket port.
     pub(crate) fn open_door(&self, door: Door) {
         self.door.replace(Some(Rc::new(door)));
@@ -148,12 +157,15 @@ impl Core {
         self.door.borrow().clone()
     }
 
-    /// A handshake on a connection of the node failed.
-    pub(crate) fn tell_handshake_fault(&self, conn: Conn, fault: &Fault) {
+    /// A handshake on a connection of the node failed. Whoever calls can fail it, so that is for
+    /// those who look closely; one with a hub that we dialed is the operator's business.
+    pub(crate) fn tell_handshake_fault(&self, conn: Conn, dialed: bool, fault: &Fault) {
         let peer = self.with_node(|node| node.peer(conn));
-        match peer {
-            Some(peer) => tracing::error!("{}:{} - cid:{} - {fault}", peer.ip, peer.port, conn.0),
-            None => tracing::error!("cid:{} - {fault}", conn.0),
+        let peer = peer.map_or_else(String::new, |peer| format!("{}:{} - ", peer.ip, peer.port));
+        if dialed {
+            tracing::error!("{peer}cid:{} - {fault}", conn.0);
+        } else {
+            tracing::debug!("{peer}cid:{} - {fault}", conn.0);
         }
     }
 
@@ -327,7 +339,7 @@ impl Core {
         match self.outbound(link) {
             Ok(context) => socket.upgrade(Upgrade::Connect(context, server_name)),
             Err(why) => {
-                self.tell_handshake_fault(conn, &Fault::Setup(why));
+                self.tell_handshake_fault(conn, true, &Fault::Setup(why));
                 socket.close("TLS Handshake Failure");
             }
         }

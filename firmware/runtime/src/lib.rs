@@ -39,6 +39,7 @@ mod server;
 mod signals;
 mod space;
 mod tls;
+mod waiting;
 mod websocket;
 mod zone;
 

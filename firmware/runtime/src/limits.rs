@@ -31,8 +31,9 @@ pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const FAREWELL_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How many of those are read at once.
 pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
-/// WebSocket peers that have not finished their request; of more the oldest is let go.
-pub(crate) const UPGRADES_MAX: usize = 1024;
+/// Peers of a kind (WebSocket; TLS before the first word) that have not finished their request or
+/// handshake; of more the oldest is let go.
+pub(crate) const STRANGERS_MAX: usize = 1024;
 /// Bytes of an HTTP request head.
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of an HTTP request.
@@ -66,6 +67,8 @@ pub(crate) const CERT_TOLERANCE: Duration = Duration::from_secs(400 * 24 * 3600)
 /// Files of certificates are looked at this often; a change is used at the second look that shows
 /// it, within 10 s.
 pub(crate) const CERT_CHECK_EVERY: Duration = Duration::from_secs(3);
+/// Whether time is believed is looked at this often.
+pub(crate) const TRUST_CHECK_EVERY: Duration = Duration::from_secs(1);
 /// The time is kept this often, for a start without a clock.
 pub(crate) const KEEP_TIME_EVERY: Duration = Duration::from_secs(3600);
 /// 2026-01-01: no clock is right that shows an earlier time than the making of this program.

@@ -98,7 +98,9 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     match context.first() {
         HandshakeFirst::No => begin(core, line, kind, Start::upgrade(core, kind, context)),
         HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
-            tokio::task::spawn_local(welcome_secured(Rc::clone(core), line, kind, context));
+            let work = welcome_secured(Rc::clone(core), line, kind, context);
+            let task = tokio::task::spawn_local(work);
+            core.shaking().add(task.abort_handle());
         }
     }
 }
@@ -136,7 +138,7 @@ async fn welcome_secured(core: Rc<Core>, line: Line, kind: Listener, context: Rc
         }
         Err(fault) => {
             let peer = peer_of(line.stream());
-            tracing::error!("{}:{} - {fault}", peer.ip, peer.port);
+            tracing::debug!("{}:{} - {fault}", peer.ip, peer.port);
         }
     }
 }

@@ -1,8 +1,6 @@
 //! From an accepted connection to a WebSocket: TLS, then one HTTP request.
 //! spec: nats-server v2.15.1 server/websocket.go `startWebsocketServer`, `wsUpgrade`
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,15 +12,15 @@ use frond_node::{Input, Listener};
 use frond_websocket::{
     Accepted, CookieNames, Cookies, Endpoint, Head, HeadError, Origin, Refusal, Rules,
 };
-use tokio::task::AbortHandle;
 
 use crate::connection;
 use crate::core::Core;
 use crate::dial::peer_of;
 use crate::frames::{Frames, Tools};
-use crate::limits::{READ_BYTES, UPGRADES_MAX};
+use crate::limits::READ_BYTES;
 use crate::line::Line;
 use crate::tls::{self, Inbound};
+use crate::waiting::Waiting;
 
 /// What the WebSocket port needs to let somebody in.
 #[derive(Debug)]
@@ -31,8 +29,7 @@ pub(crate) struct Door {
     payload_bytes_max: u64,
     leafs: bool,
     tools: Rc<Tools>,
-    /// Those who are not through yet, oldest first.
-    waiting: RefCell<VecDeque<AbortHandle>>,
+    waiting: Waiting,
 }
 
 impl Door {
@@ -42,22 +39,8 @@ impl Door {
             payload_bytes_max: config.limits.max_payload,
             leafs: config.leafnodes.listen.is_some(),
             tools: Rc::default(),
-            waiting: RefCell::default(),
+            waiting: Waiting::default(),
         }
-    }
-
-    /// One more is on its way in; of too many the oldest is let go.
-    fn wait(&self, one: AbortHandle) {
-        let mut waiting = self.waiting.borrow_mut();
-        if waiting.len() >= UPGRADES_MAX {
-            waiting.retain(|one| !one.is_finished());
-        }
-        if waiting.len() >= UPGRADES_MAX
-            && let Some(oldest) = waiting.pop_front()
-        {
-            oldest.abort();
-        }
-        waiting.push_back(one);
     }
 }
 
@@ -86,7 +69,8 @@ pub(crate) fn welcome(core: &Rc<Core>, line: Line, context: Option<Rc<Inbound>>)
         return;
     };
     let work = let_in(Rc::clone(core), Rc::clone(&door), line, context);
-    door.wait(tokio::task::spawn_local(work).abort_handle());
+    door.waiting
+        .add(tokio::task::spawn_local(work).abort_handle());
 }
 
 async fn let_in(core: Rc<Core>, door: Rc<Door>, line: Line, context: Option<Rc<Inbound>>) {

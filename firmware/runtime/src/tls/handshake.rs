@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use frond_account::TlsSession;
 use rustls::pki_types::ServerName;
-use rustls::{CommonState, ProtocolVersion};
+use rustls::{CommonState, InvalidMessage, ProtocolVersion};
 
 use super::cert::Certificate;
 use super::context::{Inbound, Outbound};
@@ -31,11 +31,15 @@ pub(crate) enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Timeout => f.write_str("TLS handshake timeout"),
+            Self::Timeout => f.write_str("TLS handshake error: i/o timeout"),
             Self::Line(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 f.write_str("TLS handshake error: EOF")
             }
             Self::Line(error) => write!(f, "TLS handshake error: {error}"),
+            Self::Peer(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => f
+                .write_str(
+                    "TLS handshake error: tls: first record does not look like a TLS handshake",
+                ),
             Self::Peer(error) => write!(f, "TLS handshake error: {error}"),
             Self::NotPinned => f.write_str("TLS handshake error: certificate not pinned"),
             Self::Setup(why) => write!(f, "TLS handshake error: {why}"),
