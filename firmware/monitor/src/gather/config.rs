@@ -30,7 +30,7 @@ fn settings(view: &View<'_>) -> Settings {
         host: config.host.clone(),
         port: view.client_port,
         auth_required: view.broker.directory().auth_required(),
-        tls_required: config.tls.is_some(),
+        tls_required: config.tls.is_some() && !config.allow_non_tls,
         tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
         max_connections: config.limits.max_connections,
         max_subscriptions: config.limits.max_subscriptions.unwrap_or_default(),

@@ -168,6 +168,7 @@ impl Contexts {
         };
         let mut shown = of("the client port", &self.client.borrow());
         shown.extend(of("the leafnode port", &self.leaf.borrow()));
+        shown.extend(of("the WebSocket port", &self.websocket.borrow()));
         for (_, outbound) in self.remotes.borrow().iter() {
             let certs = outbound.certs.iter().cloned();
             shown.extend(certs.map(|cert| ("a leafnode remote", cert)));

@@ -121,7 +121,8 @@ fn names(config: &Config) -> Vec<String> {
     let blocks = remotes
         .filter_map(|remote| remote.tls.as_ref())
         .chain(&config.tls)
-        .chain(&config.leafnodes.tls);
+        .chain(&config.leafnodes.tls)
+        .chain(&config.websocket.tls);
     let files = |tls: &Tls| {
         let pairs = tls.certs.iter();
         let pairs = pairs.flat_map(|pair| [pair.cert_file.clone(), pair.key_file.clone()]);
