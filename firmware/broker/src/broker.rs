@@ -12,6 +12,7 @@ use crate::connection::{Connection, Kind, Session, State};
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::latency::Notice;
 use crate::links::LinkSlot;
+use crate::msgtrace::Tracing;
 use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
@@ -60,6 +61,8 @@ pub struct Broker {
     pub(crate) closed: ClosedRing,
     /// Whether what peers say is logged.
     pub(crate) traces: bool,
+    /// The trace of the message that is on its way now.
+    pub(crate) tracing: Option<Box<Tracing>>,
     /// The WebSocket listener, when there is one.
     pub(crate) websockets: Option<Box<Front>>,
     /// Whether clients are asked to go elsewhere.
@@ -125,6 +128,7 @@ impl Broker {
             totals: Totals::default(),
             closed,
             traces: false,
+            tracing: None,
             websockets: None,
             lame_duck: false,
         };

@@ -84,6 +84,11 @@ impl Broker {
     }
 
     fn deliver_to_client(&mut self, id: SubId, slot: u32, delivery: &mut Delivery<'_>) -> bool {
+        if self.tracing.is_some()
+            && let Some(outcome) = self.trace_to_client(id, slot, delivery)
+        {
+            return outcome;
+        }
         let Some(sub) = self.subs.get_mut(id) else {
             return false;
         };
@@ -144,6 +149,7 @@ impl Broker {
 
     fn deliver_internal(&mut self, account: AccountId, id: u64, delivery: &mut Delivery<'_>) {
         let from = self.source_of(delivery.publication.origin);
+        let trace = self.trace_internal();
         let copy = delivery
             .copy
             .get_or_insert_with(|| MessageBuf::copy_of(&delivery.shown));
@@ -152,6 +158,7 @@ impl Broker {
             id,
             message: copy.clone(),
             from,
+            trace,
         });
     }
 }

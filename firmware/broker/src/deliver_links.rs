@@ -119,6 +119,27 @@ impl Broker {
         plain: bool,
         queues: &[&str],
     ) -> Sent {
+        if self.tracing.is_none() {
+            return self.write_to_link(id, origin, message, plain, queues);
+        }
+        let header = self.trace_hop(message.header);
+        let message = Message {
+            header: &header,
+            ..*message
+        };
+        let sent = self.write_to_link(id, origin, &message, plain, queues);
+        self.trace_to_link(id, origin, sent);
+        sent
+    }
+
+    fn write_to_link(
+        &mut self,
+        id: LinkId,
+        origin: Origin,
+        message: &Message<'_>,
+        plain: bool,
+        queues: &[&str],
+    ) -> Sent {
         let now = self.now;
         let source = self.source_of(origin);
         let cluster = match origin {

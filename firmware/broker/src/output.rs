@@ -4,7 +4,7 @@ use std::time::Duration;
 use frond_account::{AccountId, Question};
 use frond_wire::MessageBuf;
 
-use crate::{ClientView, ClosedClient, Conn, Level, LinkId, Source};
+use crate::{ClientView, ClosedClient, Conn, Level, LinkId, Source, TraceMark, TraceReport};
 
 /// What the broker wants done, or wants known.
 #[derive(Debug)]
@@ -53,7 +53,11 @@ pub enum Output {
         message: MessageBuf,
         /// Who sent it.
         from: Source,
+        /// Its place in the trace, when it is traced; [`Output::Traced`] follows.
+        trace: Option<TraceMark>,
     },
+    /// A traced message went its way here.
+    Traced(Box<TraceReport>),
     /// Find out what has to be known before a peer can be let in; answer with
     /// [`crate::Broker::answered`].
     Ask {

@@ -11,7 +11,7 @@ use crate::connection::Kind;
 use crate::deliver::Delivery;
 use crate::interest::Owner;
 use crate::requests::Hop;
-use crate::{Broker, Level, LinkId, Source};
+use crate::{Broker, Level, LinkId, Source, TraceStep};
 
 /// One message on its way.
 pub(crate) struct Publication<'a> {
@@ -49,8 +49,6 @@ impl Broker {
         session.last_in = now;
         let account = session.account;
         let echo = session.options.echo;
-        let no_responders = session.options.no_responders;
-        let (verbose, pedantic) = (session.options.verbose, session.options.pedantic);
         if !message.header.is_empty() && !session.options.headers {
             self.log_connection(slot, Level::Error, "message headers not supported");
             return self.begin_close(slot, "Protocol Violation", Ending::Wanted);
@@ -59,17 +57,45 @@ impl Broker {
             traffic.in_msgs += 1;
             traffic.in_bytes += bytes;
         }
-        if pedantic && !is_literal(message.subject) {
-            self.write(slot, |out| encode::err(out, "Invalid Publish Subject"));
+        let origin = Origin::Client { slot, echo };
+        if message.header.is_empty() {
+            return self.client_message(slot, account, origin, message);
         }
+        if let Some(header) = self.begin_trace(origin, account, message) {
+            let message = Message {
+                header: &header,
+                ..*message
+            };
+            self.client_message(slot, account, origin, &message);
+            self.finish_trace();
+        }
+    }
+
+    /// A message that is to be let in if the client may send it.
+    fn client_message(
+        &mut self,
+        slot: u32,
+        account: AccountId,
+        origin: Origin,
+        message: &Message<'_>,
+    ) {
+        let now = self.now.mono;
         let renamed = self.renamed(account, message.subject);
+        let given = message.subject;
         let message = &Message {
             subject: renamed.as_deref().unwrap_or(message.subject),
             ..*message
         };
-        let session = self.conns.get_mut(slot).and_then(|c| c.session_mut());
+        let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) else {
+            return;
+        };
+        let (verbose, pedantic) = (session.options.verbose, session.options.pedantic);
+        let no_responders = session.options.no_responders;
         let allowed = !is_reserved(message.subject, &RESERVED_SUBJECTS)
-            && session.is_some_and(|session| session.may_publish(message.subject, now));
+            && session.may_publish(message.subject, now);
+        if pedantic && !is_literal(given) {
+            self.write(slot, |out| encode::err(out, "Invalid Publish Subject"));
+        }
         if !allowed {
             return self.publish_violation(slot, "to", message.subject);
         }
@@ -85,7 +111,7 @@ impl Broker {
             account,
             message,
             shown: None,
-            origin: Origin::Client { slot, echo },
+            origin,
             queues: None,
             hop: None,
         });
@@ -99,11 +125,17 @@ impl Broker {
 
     /// What an account calls `subject`, if not by this name; nothing wants the empty name of what
     /// is lost.
-    fn renamed(&mut self, account: AccountId, subject: &str) -> Option<String> {
-        self.mapped(account, subject).map(|mapped| match mapped {
+    pub(crate) fn renamed(&mut self, account: AccountId, subject: &str) -> Option<String> {
+        let renamed = match self.mapped(account, subject)? {
             Mapped::To(subject) => subject,
             Mapped::Lost => String::new(),
-        })
+        };
+        if self.tracing.is_some() {
+            self.trace_step(TraceStep::Mapped {
+                to: renamed.clone(),
+            });
+        }
+        Some(renamed)
     }
 
     /// Brings a message to everybody who wants it; whether anybody got it.
@@ -185,8 +217,9 @@ impl Broker {
         }
     }
 
-    fn publish_violation(&mut self, slot: u32, what: &str, subject: &str) {
+    pub(crate) fn publish_violation(&mut self, slot: u32, what: &str, subject: &str) {
         let text = format!("Permissions Violation for Publish {what} \"{subject}\"");
+        self.trace_refusal(&text);
         self.log_connection(slot, Level::Error, &text);
         self.write(slot, |out| encode::err(out, &text));
     }

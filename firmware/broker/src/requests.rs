@@ -14,7 +14,7 @@ use crate::responses::{Lost, Response};
 /// One passage from account to account that a message made.
 #[derive(Debug)]
 pub(crate) struct Hop<'a> {
-    service: &'a Service,
+    service: &'a Arc<Service>,
     /// Whether the import tells who asks.
     share: bool,
     info: Option<ClientInfo>,
@@ -43,7 +43,7 @@ impl Broker {
         importer: AccountId,
         publication: &Publication<'_>,
     ) -> bool {
-        let (service, message) = (&*import.service, publication.message);
+        let (service, message) = (&import.service, publication.message);
         if Hop::passed(publication.hop, service) {
             return false;
         }
@@ -89,9 +89,14 @@ impl Broker {
             header: &header,
             ..*message
         };
-        let taken = self.pass(import.account, &message, publication, &hop);
-        if let Some(name) = awaited.filter(|_| !taken) {
-            self.forget(import.account, &name, Lost::Undelivered);
+        let taken = self.pass(import.account, &message, publication, &hop, false);
+        if let Some(name) = awaited.filter(|_| !taken || self.traces_only()) {
+            let why = if taken {
+                Lost::Answered
+            } else {
+                Lost::Undelivered
+            };
+            self.forget(import.account, &name, why);
         }
         taken
     }
@@ -136,7 +141,7 @@ impl Broker {
             reply: reply.as_deref(),
             ..*message
         };
-        let taken = self.pass(asker, &answer, publication, &hop);
+        let taken = self.pass(asker, &answer, publication, &hop, true);
         if let Some(name) = awaited.filter(|_| !taken) {
             self.forget(asker, &name, Lost::Undelivered);
         }
@@ -156,6 +161,7 @@ impl Broker {
         message: &Message<'_>,
         publication: &Publication<'_>,
         hop: &Hop<'_>,
+        is_answer: bool,
     ) -> bool {
         let renamed = match self.mapped(account, message.subject) {
             Some(Mapped::Lost) => return false,
@@ -166,15 +172,22 @@ impl Broker {
             subject: renamed.as_deref().unwrap_or(message.subject),
             ..*message
         };
-        self.publish(&Publication {
-            account,
-            message: &message,
-            shown: publication.shown,
-            origin: publication.origin,
-            // A leafnode that named no queue group knew of none there.
-            queues: publication.queues.filter(|queues| !queues.is_empty()),
-            hop: Some(hop),
-        })
+        let publish = |broker: &mut Self, message: &Message<'_>| {
+            broker.publish(&Publication {
+                account,
+                message,
+                shown: publication.shown,
+                origin: publication.origin,
+                // A leafnode that named no queue group knew of none there.
+                queues: publication.queues.filter(|queues| !queues.is_empty()),
+                hop: Some(hop),
+            })
+        };
+        if self.tracing.is_none() {
+            return publish(self, &message);
+        }
+        let from = (publication.account, publication.message.subject);
+        self.trace_passage(from, account, hop.service, &message, is_answer, publish)
     }
 
     /// What the exporting account is told of who asks.

@@ -106,7 +106,11 @@ impl Broker {
             copy: None,
             sent: (0, 0),
         };
-        let taken = self.deliver(id, &mut imported);
+        let name = imported.shown.subject;
+        let account = self.subs.get(of).map(|sub| sub.account);
+        let taken = self.trace_export(account, name, import.allow_trace, |broker| {
+            broker.deliver(id, &mut imported)
+        });
         delivery.sent.0 += imported.sent.0;
         delivery.sent.1 += imported.sent.1;
         taken

@@ -49,7 +49,7 @@ fn uber(id: &str) -> bool {
     matches!(flags.len(), 1 | 2) && u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1)
 }
 
-fn is_sampled(context: &str) -> bool {
+pub(crate) fn is_sampled(context: &str) -> bool {
     let parts: Vec<&str> = context.split('-').collect();
     let [_, _, _, flags] = parts[..] else {
         return false;

@@ -1,7 +1,8 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials, Mapped};
+use frond_account::{AccountId, Credentials};
 use frond_clock::Rng;
 use frond_wire::Message;
 
@@ -249,26 +250,35 @@ impl Upcalls for Up<'_> {
             Some((reply, shown)) => (Some(reply), Some(shown)),
             None => (message.reply, None),
         };
-        let renamed = match self.broker.mapped(account, message.subject) {
-            Some(Mapped::Lost) => return,
-            Some(Mapped::To(subject)) => Some(subject),
-            None => None,
+        let origin = Origin::Link(self.id);
+        let header = if message.header.is_empty() {
+            Some(Cow::Borrowed(message.header))
+        } else {
+            self.broker.begin_trace(origin, account, message)
         };
+        let Some(header) = header else {
+            return;
+        };
+        let renamed = self.broker.renamed(account, message.subject);
         // Of a renamed message the peer can't know which queue groups want it.
         let any_queue = renamed.is_some() && queues.is_empty();
         let message = Message {
             subject: renamed.as_deref().unwrap_or(message.subject),
             reply,
+            header: &header,
             ..*message
         };
-        self.broker.publish(&Publication {
-            account,
-            message: &message,
-            shown,
-            origin: Origin::Link(self.id),
-            queues: (!any_queue).then_some(queues),
-            hop: None,
-        });
+        if !message.subject.is_empty() {
+            self.broker.publish(&Publication {
+                account,
+                message: &message,
+                shown,
+                origin,
+                queues: (!any_queue).then_some(queues),
+                hop: None,
+            });
+        }
+        self.broker.finish_trace();
     }
 
     fn dial(&mut self, host: &str, port: u16, timeout: Duration, tls_first: Option<&str>) {

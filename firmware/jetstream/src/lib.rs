@@ -26,6 +26,7 @@ mod revive;
 mod solo;
 mod source;
 mod stream;
+mod trial;
 mod turned_away;
 mod view;
 
@@ -42,4 +43,5 @@ pub use stream::config::{
     Compression, ConsumerLimits, Discard, ExternalStream, PersistMode, Placement, Republish,
     Retention, SourceConsumer, Storage, StreamConfig, StreamSource, SubjectTransform,
 };
+pub use trial::Trial;
 pub use view::{AccountView, StreamView, View};

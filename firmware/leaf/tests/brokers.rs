@@ -152,6 +152,7 @@ impl Net {
             Output::Secure { .. } => panic!("nobody wants TLS here"),
             Output::Log { text, .. } => self.servers[server].logs.push(text),
             Output::Internal { .. }
+            | Output::Traced(_)
             | Output::Ask { .. }
             | Output::InterestChanged { .. }
             | Output::Connected(_)

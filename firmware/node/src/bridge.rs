@@ -1,7 +1,7 @@
 //! Between the broker and the streams: outputs of one become inputs of the other.
 
 use frond_account::AccountId;
-use frond_broker::{Broker, Conn, Level, Source};
+use frond_broker::{Broker, Conn, Level, Source, TraceMark};
 use frond_clock::{Ages, Now};
 use frond_jetstream::{
     self as jetstream, AccountLimits, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
@@ -223,7 +223,9 @@ impl Node {
                 id,
                 message,
                 from,
-            } => self.take_internal(now, (account, id), message, from),
+                trace,
+            } => self.take_internal(now, (account, id), message, from, trace),
+            From::Traced(report) => self.tell_trace(now, &report),
             From::InterestChanged {
                 account, subject, ..
             } => {
@@ -261,9 +263,17 @@ impl Node {
         (account, id): (AccountId, u64),
         message: MessageBuf,
         from: Source,
+        trace: Option<TraceMark>,
     ) {
         match Owner::of(id) {
             Some(Owner::JetStream) => {
+                let message = match trace {
+                    None => Some(message),
+                    Some(mark) => self.traced_for_stream(id, message, mark),
+                };
+                let Some(message) = message else {
+                    return;
+                };
                 let input = jetstream::Input::Message {
                     tenant: Tenant(account.0),
                     sub: jetstream::SubId(id),

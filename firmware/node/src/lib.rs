@@ -21,6 +21,7 @@ mod seed;
 mod setup;
 mod sharing;
 mod system;
+mod tracing;
 mod view;
 
 pub use authority::{Authority, authority};

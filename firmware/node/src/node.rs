@@ -17,6 +17,7 @@ use crate::callout::Callouts;
 use crate::claims::Claims;
 use crate::lame_duck::LameDuck;
 use crate::system::System;
+use crate::tracing::Kept;
 use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
 
 /// The whole server as one value.
@@ -45,6 +46,8 @@ pub struct Node {
     /// `None`: the configuration wants no system account.
     pub(crate) system: Option<System>,
     pub(crate) callouts: Callouts,
+    /// What streams say about a message that is traced.
+    pub(crate) traced: Vec<Kept>,
 }
 
 /// Ports the shell bound.
@@ -98,6 +101,7 @@ impl Node {
             authority,
             claims: None,
             callouts,
+            traced: Vec::new(),
         };
         node.start_system(now);
         node.start_claims(now)?;

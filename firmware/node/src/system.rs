@@ -10,7 +10,7 @@ mod client_info;
 mod events;
 mod pending;
 mod request;
-mod server_info;
+pub(crate) mod server_info;
 mod services;
 mod subscribers;
 mod user_info;

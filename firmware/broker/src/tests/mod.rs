@@ -3,6 +3,7 @@
 mod bad_input;
 mod delivery;
 mod links;
+mod msgtrace;
 mod permissions;
 mod plain_link;
 mod reload;

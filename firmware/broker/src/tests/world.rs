@@ -138,6 +138,7 @@ impl World {
                 output @ (Output::Dial { .. }
                 | Output::Secure { .. }
                 | Output::Internal { .. }
+                | Output::Traced(_)
                 | Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Log { .. }
@@ -168,6 +169,7 @@ impl World {
             | Output::Close { .. }
             | Output::Dial { .. }
             | Output::Secure { .. }
+            | Output::Traced(_)
             | Output::Ask { .. }
             | Output::InterestChanged { .. }
             | Output::Log { .. }

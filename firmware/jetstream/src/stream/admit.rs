@@ -81,6 +81,36 @@ impl Stream {
         self.take(at, body, rollup, asker, room.has_interest)
     }
 
+    /// Why a publish would not enter, in the words of a trace.
+    pub(crate) fn objection(
+        &self,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+    ) -> Option<String> {
+        let headers = Headers::new(message.message().header);
+        let words = |error: ApiError| format!("{} ({})", error.description, error.err_code);
+        if let Err(error) = self.before_dedupe(message, &headers, subject) {
+            let expected = number(&headers, "Nats-Expected-Last-Sequence");
+            return Some(match expected {
+                _ if error == errors::STREAM_NOT_MATCH => {
+                    "expected stream does not match".to_owned()
+                }
+                Some(expected) if error.err_code == errors::STREAM_WRONG_LAST_SEQUENCE.err_code => {
+                    let last = self.inflight.last();
+                    format!("last sequence mismatch: {expected} vs {last}")
+                }
+                Some(_) | None => words(error),
+            });
+        }
+        let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
+        if id.is_some_and(|id| self.dedupe.find(id).is_some()) {
+            return Some("msgid is duplicate".to_owned());
+        }
+        let judged = self.after_dedupe(message, &headers, subject, room);
+        judged.err().map(words)
+    }
+
     fn asker(&self, message: &MessageBuf) -> Option<Asker> {
         let reply = message.reply().filter(|_| !self.config.no_ack)?;
         Some(Asker {

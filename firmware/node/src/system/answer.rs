@@ -176,7 +176,7 @@ impl Node {
         self.send(now, account, subject, &[], body);
     }
 
-    fn send(
+    pub(crate) fn send(
         &mut self,
         now: Now,
         account: AccountId,

@@ -207,7 +207,8 @@ impl World {
                 }
                 Output::Internal { .. }
                 | Output::Secure { .. }
-                | Output::Ask { .. }
+                | Output::Traced(_)
+| Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Connected(_)
                 | Output::Disconnected(_)
