@@ -17,8 +17,8 @@ use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::{
-    Arrival, Conn, Front, Level, Limits, LinkId, Next, Outbox, Output, ServerFacts, Setup, Taken,
-    Totals, Traffic,
+    Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, ServerFacts,
+    Setup, Taken, Totals, Traffic,
 };
 
 /// All connections, subscriptions and links of this server, and the one path of messages.
@@ -61,6 +61,7 @@ pub struct Broker {
     pub(crate) closed: ClosedRing,
     /// Whether what peers say is logged.
     pub(crate) traces: bool,
+    pub(crate) line_trace: LineTrace,
     /// The trace of the message that is on its way now.
     pub(crate) tracing: Option<Box<Tracing>>,
     /// The WebSocket listener, when there is one.
@@ -128,6 +129,7 @@ impl Broker {
             totals: Totals::default(),
             closed,
             traces: false,
+            line_trace: LineTrace::default(),
             tracing: None,
             websockets: None,
             lame_duck: false,
@@ -391,13 +393,24 @@ impl Broker {
             if matches!(connection.kind, Kind::Closing) {
                 return;
             }
-            connection.outbox.append(64, write);
+            let mut said = Vec::new();
+            if self.traces {
+                write(&mut said);
+                connection
+                    .outbox
+                    .append(said.len(), |out| out.extend_from_slice(&said));
+            } else {
+                connection.outbox.append(64, write);
+            }
             if connection.outbox.len() > self.limits.outbox_bytes_max {
                 self.overrun.push(slot);
             }
             if !connection.dirty {
                 connection.dirty = true;
                 self.dirty.push_back(slot);
+            }
+            if !said.is_empty() {
+                self.trace_out(slot, &said);
             }
         }
     }

@@ -144,6 +144,11 @@ impl Broker {
         if sub.delivered == sub.max {
             self.spent.push(id);
         }
+        if self.traces {
+            let mut said = Vec::new();
+            encode::msg(&mut said, &shown, sid);
+            self.trace_out(slot, &said);
+        }
         true
     }
 

@@ -163,9 +163,15 @@ impl Broker {
             self.overrun.push(slot);
             return Sent::Withheld;
         }
-        let sent = connection
-            .outbox
-            .append(expected, |out| link.deliver(now, message, &via, out));
+        let (mut said, traces) = (Vec::new(), self.traces);
+        let sent = connection.outbox.append(expected, |out| {
+            let start = out.len();
+            let sent = link.deliver(now, message, &via, out);
+            if traces {
+                said.extend_from_slice(out.get(start..).unwrap_or_default());
+            }
+            sent
+        });
         if sent == Sent::Sent {
             let bytes = message.body_bytes() as u64;
             connection.traffic.out_msgs += 1;
@@ -179,6 +185,9 @@ impl Broker {
         if !connection.dirty {
             connection.dirty = true;
             self.dirty.push_back(slot);
+        }
+        if !said.is_empty() {
+            self.trace_out(slot, &said);
         }
         sent
     }

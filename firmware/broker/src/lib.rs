@@ -64,5 +64,6 @@ pub use outbox::Outbox;
 pub use output::Output;
 pub use setup::Setup;
 pub use taken::{Next, Taken};
+pub use trace::LineTrace;
 pub use trace_report::{TraceEvent, TraceMark, TracePeer, TraceReport, TraceStep};
 pub use view::{AccountView, ClientView, ClosedClient, Fanout, LineView, SubView, Totals};

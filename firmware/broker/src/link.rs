@@ -242,6 +242,11 @@ pub struct ServerFacts {
     pub jetstream: bool,
     /// Own JetStream domain.
     pub domain: Option<String>,
+    /// Of the failed dials of a link that never was up every so manieth is logged, besides the
+    /// first for each cause (`connect_error_reports`); 0 is none.
+    pub connect_error_reports: u64,
+    /// The same once it has been up (`reconnect_error_reports`).
+    pub reconnect_error_reports: u64,
 }
 
 /// A link as monitoring shows it.

@@ -6,6 +6,17 @@ use frond_wire::{Message, Op};
 
 use crate::{Broker, Level, Output};
 
+/// What of the lines on connections is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineTrace {
+    /// Anything (`trace`).
+    pub on: bool,
+    /// Of messages only the headers (`trace_headers`).
+    pub headers_only: bool,
+    /// So many bytes of a message (`max_traced_msg_len`); `None` is all.
+    pub bytes_max: Option<usize>,
+}
+
 /// Values of a `CONNECT` that are never shown.
 const SECRETS: &[&str] = &["pass", "auth_token", "jwt", "sig", "nkey"];
 
@@ -31,9 +42,10 @@ impl Broker {
         self.outputs.push_back(Output::Log { level, text });
     }
 
-    /// Whether what peers say is logged.
-    pub const fn set_trace(&mut self, on: bool) {
-        self.traces = on;
+    /// What of the things peers say, and are told, is logged.
+    pub const fn set_trace(&mut self, detail: LineTrace) {
+        self.traces = detail.on;
+        self.line_trace = detail;
     }
 
     pub(crate) fn trace_in(&mut self, slot: u32, op: &Op<'_>) {
@@ -43,10 +55,68 @@ impl Broker {
         let line = describe(op);
         self.log_connection(slot, Level::Trace, &format!("<<- [{line}]"));
         if let Op::Publish(message) | Op::LeafMessage { message, .. } = op {
-            let payload = String::from_utf8_lossy(message.payload);
-            let text = format!("<<- MSG_PAYLOAD: [{payload:?}]");
-            self.log_connection(slot, Level::Trace, &text);
+            self.trace_body(slot, "<<-", message.header, message.payload);
         }
+    }
+
+    /// Lines for a peer.
+    pub(crate) fn trace_out(&mut self, slot: u32, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") {
+            let (line, after) = rest.split_at(end);
+            let line = String::from_utf8_lossy(line).into_owned();
+            rest = after.get(2..).unwrap_or_default();
+            let word = line.split(' ').next().unwrap_or_default();
+            match word {
+                "INFO" | "CONNECT" => continue,
+                "-ERR" => {
+                    let text = line.get(5..).unwrap_or_default().trim_matches('\'');
+                    self.log_connection(slot, Level::Trace, &format!("->> [-ERR {text}]"));
+                    continue;
+                }
+                _ => {}
+            }
+            let shown = line.strip_prefix('+').unwrap_or(&line);
+            self.log_connection(slot, Level::Trace, &format!("->> [{shown}]"));
+            if let Some((header, total)) = sizes_of(&line, word) {
+                let (body, after) = rest.split_at_checked(total).unwrap_or((rest, &[]));
+                let (header, payload) = body.split_at_checked(header).unwrap_or((body, &[]));
+                self.trace_body(slot, "->>", header, payload);
+                rest = after.get(2..).unwrap_or_default();
+            }
+        }
+    }
+
+    fn trace_body(&mut self, slot: u32, direction: &str, header: &[u8], payload: &[u8]) {
+        let whole = [header, payload].concat();
+        let shown = if self.line_trace.headers_only {
+            header.strip_suffix(b"\r\n\r\n").unwrap_or_default()
+        } else {
+            &whole
+        };
+        if shown.is_empty() {
+            return;
+        }
+        let max = self.line_trace.bytes_max.unwrap_or(usize::MAX);
+        let (shown, dots) = match shown.get(..max) {
+            Some(start) if start.len() < shown.len() => (start, "..."),
+            Some(_) | None => (shown, ""),
+        };
+        let text = format!("{:?}", String::from_utf8_lossy(shown));
+        let text = text.strip_suffix('"').unwrap_or(&text);
+        let text = format!("{direction} MSG_PAYLOAD: [{text}{dots}\"]");
+        self.log_connection(slot, Level::Trace, &text);
+    }
+}
+
+/// Bytes of header and of header with payload behind the line of a message.
+fn sizes_of(line: &str, word: &str) -> Option<(usize, usize)> {
+    let mut words = line.rsplit(' ');
+    let total = words.next()?.parse().ok()?;
+    match word {
+        "MSG" | "LMSG" => Some((0, total)),
+        "HMSG" => Some((words.next()?.parse().ok()?, total)),
+        _ => None,
     }
 }
 

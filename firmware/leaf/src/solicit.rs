@@ -3,7 +3,7 @@ mod link;
 
 use std::collections::BTreeMap;
 
-use frond_broker::{Level, LinkPeer, Upcalls};
+use frond_broker::{Level, LinkPeer, ServerFacts, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{Op, ServerInfo, encode};
 
@@ -29,6 +29,7 @@ pub struct Solicit {
     refusals: u32,
     /// Dials since the link was last up.
     attempts: u64,
+    has_been_up: bool,
     last_error: Option<String>,
 }
 
@@ -80,6 +81,7 @@ impl Solicit {
             logged: BTreeMap::new(),
             refusals: 0,
             attempts: 0,
+            has_been_up: false,
             last_error: None,
         }
     }
@@ -200,6 +202,7 @@ impl Solicit {
         self.urls.stay();
         self.logged.clear();
         self.attempts = 0;
+        self.has_been_up = true;
         self.state = State::Up {
             since: now.mono,
             greeted,
@@ -332,7 +335,7 @@ impl Solicit {
         };
     }
 
-    /// Says what is wrong, once per url and cause.
+    /// Says what is wrong: once per url and cause, and with every so manieth dial.
     fn complain(
         &mut self,
         was_up: bool,
@@ -343,7 +346,7 @@ impl Solicit {
         let place = self.place();
         self.last_error = Some(format!("{place}: {words}"));
         let known = self.logged.insert(place.clone(), words.to_owned());
-        if known.as_deref() == Some(words) {
+        if known.as_deref() == Some(words) && !self.is_report_due(up.server()) {
             return;
         }
         let what = if was_up { "lost" } else { "can't attach to" };
@@ -355,6 +358,16 @@ impl Solicit {
                 "leafnode: account {account:?} {what} hub at {place}: {words}; trying again every {pause} s or so"
             ),
         );
+    }
+
+    /// spec: nats-server v2.15.1 server/server.go `shouldReportConnectErr`
+    fn is_report_due(&self, facts: &ServerFacts) -> bool {
+        let every = if self.has_been_up {
+            facts.reconnect_error_reports
+        } else {
+            facts.connect_error_reports
+        };
+        self.attempts > 0 && self.attempts.checked_rem(every) == Some(0)
     }
 
     fn discover(&mut self, info: &ServerInfo) {

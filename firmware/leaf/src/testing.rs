@@ -71,7 +71,7 @@ impl Mock {
                 host: "127.0.0.1".into(),
                 max_payload_bytes: 1_048_576,
                 jetstream: false,
-                domain: None,
+                ..ServerFacts::default()
             },
             link: LinkId(7),
             out: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use frond_account::Directory;
 use frond_broker::{
-    Arrival, Broker, ClosedClient, Front, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
+    Arrival, Broker, ClosedClient, Front, LineTrace, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
 };
 use frond_clock::{Ages, Instant, Now, Rng};
 use frond_config::Config;
@@ -278,7 +278,12 @@ impl Node {
     /// As the configuration's `trace` wants.
     fn set_trace(&mut self) {
         let log = &self.config.log;
-        self.broker.set_trace(log.trace || log.trace_verbose);
+        let bytes_max = log.max_traced_msg_len.filter(|max| *max > 0);
+        self.broker.set_trace(LineTrace {
+            on: log.trace || log.trace_verbose,
+            headers_only: log.trace_headers,
+            bytes_max: bytes_max.map(|max| usize::try_from(max).unwrap_or(usize::MAX)),
+        });
     }
 
     /// The configuration in force.
@@ -395,6 +400,8 @@ fn facts(config: &Config, id: &str) -> ServerFacts {
             .domain
             .clone()
             .filter(|_| config.jetstream.enabled),
+        connect_error_reports: config.connect_error_reports,
+        reconnect_error_reports: config.reconnect_error_reports,
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) struct Cli {
         help_heading = "Logging"
     )]
     pub(crate) debug: Option<bool>,
-    /// Trace the protocol: taken, nothing is traced yet (-DV for both)
+    /// Log what clients and servers say and are told (-DV for both)
     #[arg(
         short = 'V',
         long,
@@ -114,6 +114,9 @@ pub(crate) struct Cli {
         help_heading = "Logging"
     )]
     pub(crate) trace: Option<bool>,
+    /// Bytes of a message that -V shows
+    #[arg(long, value_name = "BYTES", help_heading = "Logging")]
+    pub(crate) max_traced_msg_len: Option<u64>,
     /// As -V
     #[arg(long = "VV", value_name = "BOOL", require_equals = true, hide = true)]
     pub(crate) trace_verbose: Option<bool>,
@@ -180,8 +183,6 @@ pub(crate) struct Later {
     #[arg(long, hide = true)]
     https_port: Option<String>,
     #[arg(long, hide = true)]
-    max_traced_msg_len: Option<String>,
-    #[arg(long, hide = true)]
     routes: Option<String>,
     #[arg(long, hide = true)]
     cluster: Option<String>,
@@ -224,7 +225,6 @@ impl Later {
         let on = |flag: Option<bool>| flag == Some(true);
         [
             ("https_port", self.https_port.is_some()),
-            ("max_traced_msg_len", self.max_traced_msg_len.is_some()),
             ("routes", self.routes.is_some()),
             ("cluster", self.cluster.is_some()),
             ("cluster_name", self.cluster_name.is_some()),

@@ -128,6 +128,7 @@ impl Options {
             &mut config.log.trace,
             cli.trace.or(cli.trace_verbose).or(both),
         );
+        set(&mut config.log.max_traced_msg_len, cli.max_traced_msg_len);
         put(&mut config.log.time, cli.logtime);
         put(&mut config.log.time_utc, cli.logtime_utc);
         put(&mut config.log.syslog, cli.syslog);

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod delivery;
+mod line_trace;
 mod links;
 mod msgtrace;
 mod permissions;

@@ -135,12 +135,8 @@ fn wait_for_tls(map: &Map, config: &mut Config) {
 /// Options that are taken so that a file of nats-server's starts, and change nothing: they are said.
 fn without_effect(key: &str) -> Option<&'static str> {
     match key {
-        "trace_headers" | "max_traced_msg_len" => Some("messages are traced whole"),
         "no_fast_producer_stall" => Some("a fast producer is always held back"),
         "default_js_domain" => Some("a leafnode keeps $JS.API to itself"),
-        "connect_error_reports" | "reconnect_error_reports" => {
-            Some("a failed connect is logged once for each cause")
-        }
         _ => None,
     }
 }

@@ -149,7 +149,7 @@ fn setup(end: End, life: u64, rng: &mut Rng) -> Setup {
             host: name.into(),
             max_payload_bytes: 1_048_576,
             jetstream: false,
-            domain: None,
+            ..ServerFacts::default()
         },
         info: ServerInfo {
             max_payload: 1_048_576,

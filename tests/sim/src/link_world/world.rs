@@ -208,7 +208,7 @@ impl World {
                 Output::Internal { .. }
                 | Output::Secure { .. }
                 | Output::Traced(_)
-| Output::Ask { .. }
+                | Output::Ask { .. }
                 | Output::InterestChanged { .. }
                 | Output::Connected(_)
                 | Output::Disconnected(_)

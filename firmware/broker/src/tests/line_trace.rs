@@ -1,0 +1,83 @@
+//! What `-V` shows of a connection.
+
+use super::world::World;
+use crate::{Conn, Level, LineTrace, Output};
+
+const ALL: LineTrace = LineTrace {
+    on: true,
+    headers_only: false,
+    bytes_max: None,
+};
+
+/// What is logged of `says`, without the connection's mark.
+fn shown(detail: LineTrace, says: &str) -> Vec<String> {
+    let mut world = World::open_to_all();
+    let conn: Conn = world.quiet();
+    world.outputs.clear();
+    world.broker.set_trace(detail);
+    world.say(conn, says);
+    let lines = std::mem::take(&mut world.outputs).into_iter();
+    let lines = lines.filter_map(|output| match output {
+        Output::Log {
+            level: Level::Trace,
+            text,
+        } => Some(text.split_once(" - ").unwrap().1.to_owned()),
+        _ => None,
+    });
+    lines.map(|line| line.trim_start().to_owned()).collect()
+}
+
+fn payloads(detail: LineTrace) -> Vec<String> {
+    let says = "HPUB a 18 22\r\nNATS/1.0\r\nA: b\r\n\r\nhey\"\r\nPUB a 2\r\nhi\r\nPUB a 0\r\n\r\n";
+    let lines = shown(detail, says);
+    let lines = lines.into_iter().filter(|line| line.contains("PAYLOAD"));
+    lines
+        .map(|line| line.replace("<<- MSG_PAYLOAD: ", ""))
+        .collect()
+}
+
+#[test]
+fn both_directions_are_shown() {
+    let lines = shown(ALL, "PING\r\nSUB a 7\r\nPUB a r 2\r\nhi\r\nSUB .. 1\r\n");
+    let expected = [
+        "<<- [PING]",
+        "->> [PONG]",
+        "<<- [SUB a 7]",
+        "<<- [PUB a r 2]",
+        "<<- MSG_PAYLOAD: [\"hi\"]",
+        "->> [MSG a 7 r 2]",
+        "->> MSG_PAYLOAD: [\"hi\"]",
+        "<<- [SUB .. 1]",
+        "->> [-ERR Invalid Subject]",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let says =
+        "CONNECT {\"user\":\"u\",\"pass\":\"hush\",\"auth_token\":\"hush\",\"sig\":\"hush\"}\r\n";
+    let lines = shown(ALL, says).concat();
+    assert!(
+        lines.contains("CONNECT") && lines.contains("[REDACTED]"),
+        "{lines}"
+    );
+    assert!(!lines.contains("hush"), "{lines}");
+}
+
+#[test]
+fn messages_are_shown_as_far_as_wanted() {
+    let whole = r#"["NATS/1.0\r\nA: b\r\n\r\nhey\""]"#;
+    assert_eq!(payloads(ALL), [whole, r#"["hi"]"#]);
+    let headers_only = LineTrace {
+        headers_only: true,
+        ..ALL
+    };
+    assert_eq!(payloads(headers_only), [r#"["NATS/1.0\r\nA: b"]"#]);
+    let short = LineTrace {
+        bytes_max: Some(4),
+        ..ALL
+    };
+    assert_eq!(payloads(short), [r#"["NATS..."]"#, r#"["hi"]"#]);
+    assert!(shown(LineTrace::default(), "PING\r\n").is_empty());
+}
