@@ -192,26 +192,22 @@ impl Node {
                 port,
                 timeout,
                 tls_first,
-            } => {
-                self.outputs.push_back(Output::Dial {
-                    link,
-                    host,
-                    port,
-                    timeout,
-                    tls_first,
-                });
-            }
+            } => self.outputs.push_back(Output::Dial {
+                link,
+                host,
+                port,
+                timeout,
+                tls_first,
+            }),
             From::Secure {
                 link,
                 conn,
                 server_name,
-            } => {
-                self.outputs.push_back(Output::Secure {
-                    link,
-                    conn,
-                    server_name,
-                });
-            }
+            } => self.outputs.push_back(Output::Secure {
+                link,
+                conn,
+                server_name,
+            }),
             From::Ask {
                 conn,
                 token,

@@ -17,14 +17,17 @@ fn shown(detail: LineTrace, says: &str) -> Vec<String> {
     world.broker.set_trace(detail);
     world.say(conn, says);
     let lines = std::mem::take(&mut world.outputs).into_iter();
-    let lines = lines.filter_map(|output| match output {
-        Output::Log {
+    let lines = lines.filter_map(|output| {
+        let Output::Log {
             level: Level::Trace,
             text,
-        } => Some(text.split_once(" - ").unwrap().1.to_owned()),
-        _ => None,
+        } = output
+        else {
+            return None;
+        };
+        Some(text.rsplit_once(" - ").unwrap().1.to_owned())
     });
-    lines.map(|line| line.trim_start().to_owned()).collect()
+    lines.collect()
 }
 
 fn payloads(detail: LineTrace) -> Vec<String> {

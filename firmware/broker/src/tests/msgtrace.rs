@@ -21,9 +21,11 @@ fn publish(world: &mut World, conn: Conn, subject: &str, header: &str) {
 
 fn reports(world: &mut World) -> Vec<TraceReport> {
     let outputs = std::mem::take(&mut world.outputs);
-    let reports = outputs.into_iter().filter_map(|output| match output {
-        Output::Traced(report) => Some(*report),
-        _ => None,
+    let reports = outputs.into_iter().filter_map(|output| {
+        let Output::Traced(report) = output else {
+            return None;
+        };
+        Some(*report)
     });
     reports.collect()
 }
