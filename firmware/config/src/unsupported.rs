@@ -210,10 +210,9 @@ const REMOTE: &str = "\
     no_randomize dont_randomize url urls account local creds credentials nkey seed hub \
     deny_imports deny_import deny_exports deny_export isolate_leafnode_interest isolate \
     request_isolation compression first_info_timeout dial_timeout disabled \
-    ignore_discovered_servers tls";
-const REMOTE_UNSUPPORTED: &str = "\
-    ws_compress ws_compression websocket_compress websocket_compression ws_no_masking \
-    websocket_no_masking jetstream_cluster_migrate js_cluster_migrate proxy";
+    ignore_discovered_servers tls ws_compress ws_compression websocket_compress \
+    websocket_compression ws_no_masking websocket_no_masking";
+const REMOTE_UNSUPPORTED: &str = "jetstream_cluster_migrate js_cluster_migrate proxy";
 const TLS: &str = "\
     cert_file key_file ca_file certs certificates insecure verify verify_and_map \
     verify_cert_and_check_known_urls allow_insecure_cipher_suites cipher_suites \

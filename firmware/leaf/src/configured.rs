@@ -60,6 +60,8 @@ impl Remote {
             .tls
             .as_ref()
             .is_some_and(|tls| tls.handshake_first != config::HandshakeFirst::No);
+        // Inside of a WebSocket there is no later handshake.
+        remote.tls_first |= given.is_websocket() && (remote.tls || given.wants_tls());
         remote.first_info_timeout = given.first_info_timeout;
         remote.dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
         remote.reconnect_interval = all.reconnect_interval;

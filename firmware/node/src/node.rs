@@ -223,6 +223,12 @@ impl Node {
         });
     }
 
+    /// The longest payload a client may send.
+    #[must_use]
+    pub const fn payload_bytes_max(&self) -> u64 {
+        self.config.limits.max_payload
+    }
+
     /// The `websocket` block.
     #[must_use]
     pub const fn websocket(&self) -> &frond_config::WebSocket {

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::connection::{Socket, Upgrade};
 use crate::dial;
 use crate::disk::Disk;
+use crate::frames::Tools;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
@@ -52,6 +53,8 @@ pub(crate) struct Core {
     scratch: Rc<Scratch>,
     /// Those whose TLS handshake comes before anything else.
     shaking: Waiting,
+    /// For WebSockets to hubs.
+    tools: Rc<Tools>,
     /// Who may come in by WebSocket, once there is a port for them.
     door: RefCell<Option<Rc<Door>>>,
     /// Bytes of all connections are read here, one at a time: an idle one holds no buffer.
@@ -88,6 +91,7 @@ impl Core {
             tls,
             scratch: Scratch::new(),
             shaking: Waiting::default(),
+            tools: Rc::default(),
             door: RefCell::default(),
             read_buffer: RefCell::new(vec![0; SHARED_BYTES_MAX + READ_BYTES].into_boxed_slice()),
             spare: RefCell::default(),
@@ -135,6 +139,11 @@ impl Core {
                 socket.close("TLS Handshake Failure");
             }
         }
+    }
+
+    /// What WebSockets to hubs share.
+    pub(crate) const fn tools(&self) -> &Rc<Tools> {
+        &self.tools
     }
 
     /// Buffers all TLS sessions share.

@@ -1,14 +1,20 @@
+use std::io;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use frond_account::Transport;
 use frond_broker::{Arrival, LinkId, PeerAddr, Security};
+use frond_config::Remote;
 use frond_node::Input;
+use frond_websocket::{Dialer, Masking};
 use tokio::net::TcpStream;
 
 use crate::connection;
 use crate::core::Core;
+use crate::frames::Frames;
+use crate::limits::READ_BYTES;
 use crate::line::Line;
 use crate::options::plain;
 use crate::tls;
@@ -46,8 +52,13 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
     match open(&core, &wish).await {
         Ok((line, security, early)) => {
             let conn = core.number();
+            let transport = match line.frames() {
+                Some(_) => Transport::WebSocket,
+                None => Transport::Tcp,
+            };
             let arrival = Arrival {
                 security,
+                transport,
                 ..Arrival::plain(peer_of(line.stream()))
             };
             connection::start(&core, conn, line, None, early);
@@ -77,15 +88,77 @@ async fn open(core: &Rc<Core>, wish: &Wish) -> Result<(Line, Security, Vec<u8>),
         }
     };
     let (line, mut early) = (Line::plain(stream), Vec::new());
-    let Some(name) = &wish.tls_first else {
-        return Ok((line, Security::Plain, early));
+    let mut security = Security::Plain;
+    if let Some(name) = &wish.tls_first {
+        let context = core.outbound(wish.link)?;
+        let session = tls::connect(&line, &context, name, core.scratch(), &mut early)
+            .await
+            .map_err(|fault| format!("{host}:{port}: {fault}"))?;
+        security = Security::Secured(Arc::new(tls::first(session)));
+    }
+    let remote = core.with_node(|node| node.remote(wish.link).cloned());
+    match remote.filter(Remote::is_websocket) {
+        Some(remote) => {
+            let line = ask(core, wish, &remote, line, early).await?;
+            Ok((line, security, Vec::new()))
+        }
+        None => Ok((line, security, early)),
+    }
+}
+
+/// Asks for a WebSocket, as long as the hub may take to greet.
+/// spec: nats-server v2.15.1 server/leafnode.go `leafNodeSolicitWSConnection`
+async fn ask(
+    core: &Core,
+    wish: &Wish,
+    remote: &Remote,
+    line: Line,
+    mut early: Vec<u8>,
+) -> Result<Line, String> {
+    let place = format!("{}:{}", wish.host, wish.port);
+    let failed = |why: &str| format!("{place}: {why}");
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| failed(&error.to_string()))?;
+    let dialer = Dialer {
+        host: match wish.host.contains(':') {
+            true => format!("[{}]:{}", wish.host, wish.port),
+            false => place.clone(),
+        },
+        path: "/leafnode".to_owned(),
+        key: Dialer::key(random),
+        compression: remote.ws_compression,
+        masking: match remote.ws_no_masking {
+            true => Masking::Bare,
+            false => Masking::Masked,
+        },
+        headers: Vec::new(),
     };
-    let context = core.outbound(wish.link)?;
-    let session = tls::connect(&line, &context, name, core.scratch(), &mut early)
-        .await
-        .map_err(|fault| format!("{host}:{port}: {fault}"))?;
-    let session = tls::first(session);
-    Ok((line, Security::Secured(Arc::new(session)), early))
+    let asking = async {
+        let sent = line.write_all(&dialer.request()).await;
+        sent.map_err(|error| plain(&error))?;
+        loop {
+            if let Some(agreed) = dialer.answered(&early)? {
+                return Ok::<_, String>(agreed);
+            }
+            let readable = line.stream().readable().await;
+            readable.map_err(|error| plain(&error))?;
+            early.reserve(READ_BYTES / 16);
+            match line.read_raw(&mut early) {
+                Ok(0) => return Err("the hub left".to_owned()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(plain(&error)),
+            }
+        }
+    };
+    let agreed = tokio::time::timeout(remote.first_info_timeout, asking).await;
+    let agreed = agreed
+        .map_err(|_| failed("no answer to the WebSocket request"))?
+        .map_err(|why| failed(&why))?;
+    let behind = early.split_off(agreed.length.min(early.len()));
+    let payload_bytes_max = core.with_node(|node| node.payload_bytes_max());
+    let frames = Frames::dialed(agreed, behind, payload_bytes_max, Rc::clone(core.tools()));
+    Ok(line.framed(frames))
 }
 
 /// The far end of a stream; unspecified when it is gone already.

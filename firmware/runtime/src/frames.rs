@@ -3,8 +3,8 @@ use std::rc::Rc;
 
 use frond_broker::Outbox;
 use frond_websocket::{
-    Accepted, CloseCode, CloseFrame, Deflater, Event, Fault, Inflater, Masking, Receiver, Sender,
-    Settings, Style,
+    Accepted, Agreed, Browser, CloseCode, CloseFrame, Deflater, Event, Fault, Inflater, Masking,
+    Receiver, Sender, Settings, Style,
 };
 
 use crate::limits::READ_BYTES;
@@ -56,6 +56,31 @@ impl Frames {
         }
     }
 
+    /// For a request of ours that was agreed to; `early` came behind the answer.
+    pub(crate) fn dialed(
+        agreed: Agreed,
+        early: Vec<u8>,
+        payload_bytes_max: u64,
+        tools: Rc<Tools>,
+    ) -> Self {
+        Self {
+            sender: Sender::new(Style {
+                masking: agreed.masking,
+                compression: agreed.compression,
+                browser: Browser::No,
+            }),
+            receiver: Receiver::new(Settings {
+                masking: Masking::Bare,
+                compression: agreed.compression,
+                payload_bytes_max,
+            }),
+            raw: early,
+            ended: Cell::new(false),
+            fault: None,
+            tools,
+        }
+    }
+
     /// The shared buffers.
     pub(crate) fn tools(&self) -> Rc<Tools> {
         Rc::clone(&self.tools)
@@ -92,7 +117,7 @@ impl Frames {
             match self.receiver.next(raw, &mut at, &mut inflater) {
                 Ok(None) => break,
                 Ok(Some(Event::Data(bytes))) => plain.extend_from_slice(bytes),
-                Ok(Some(Event::Ping(payload))) => self.sender.pong(&payload, [0; 4]),
+                Ok(Some(Event::Ping(payload))) => self.sender.pong(&payload, mask_key()),
                 Ok(Some(Event::Pong)) => {}
                 Ok(Some(Event::Close(frame))) => self.end(frame),
                 Err(fault) => {
@@ -129,7 +154,7 @@ impl Frames {
         let waiting = outbox.len();
         let copied = self
             .sender
-            .prepare(outbox.slices(), waiting, &mut deflater, || [0; 4]);
+            .prepare(outbox.slices(), waiting, &mut deflater, mask_key);
         outbox.advance(copied);
     }
 
@@ -148,6 +173,14 @@ impl Drop for Frames {
     fn drop(&mut self) {
         self.receiver.end(&mut self.tools.inflater.borrow_mut());
     }
+}
+
+/// Only frames of a side that dialed are masked.
+fn mask_key() -> [u8; 4] {
+    let mut key = [0; 4];
+    // Without randomness the frames are still right, only easier to guess.
+    let _ = getrandom::fill(&mut key);
+    key
 }
 
 const fn code(fault: &Fault) -> CloseCode {

@@ -364,10 +364,14 @@ async fn passes(from: &Client, to: &Client) {
 }
 
 #[tokio::test]
-async fn leafs_of_nats_server_come_by_websocket() {
+async fn leafs_come_by_websocket() {
     let pki = Pki::new("ca");
     pki.server("server");
-    for hub in [Kind::Hub, Kind::Real] {
+    for (below, hub) in [
+        (Kind::Real, Kind::Hub),
+        (Kind::Leaf, Kind::Real),
+        (Kind::Leaf, Kind::Hub),
+    ] {
         for (scheme, more) in [
             ("ws", ""),
             ("ws", "ws_compression: true"),
@@ -392,7 +396,7 @@ async fn leafs_of_nats_server_come_by_websocket() {
             let text = format!(
                 "server_name: shop\nlisten: \"127.0.0.1:-1\"\nleafnodes {{ reconnect: 1, remotes: [ {{ url: \"{scheme}://127.0.0.1:{port}\"\n{more}\n{tls} }} ] }}\n"
             );
-            let leaf = Server::start(Kind::Real, &Setup::config(&text));
+            let leaf = Server::start(below, &Setup::config(&text));
             let below = async_nats::connect(leaf.url()).await.unwrap();
             let above = async_nats::connect(hub_at.url()).await.unwrap();
             passes(&below, &above).await;

@@ -47,6 +47,10 @@ fn options_that_do_not_fit_are_refused_where_they_stand() {
             "x.conf:2:1: cannot find local account \"Z\" specified in leafnode remote (add it to accounts)",
         ),
         (
+            "leafnodes { remotes: [\n{ urls: [\"ws://a\", \"nats://b\"] }] }\n",
+            "x.conf:2:1: remote leaf node configuration cannot have a mix of websocket and non-websocket urls: [\"ws://a\" \"nats://b\"] (make them two remotes)",
+        ),
+        (
             "leafnodes { port: -1, authorization { account: Z } }\n",
             "x.conf:1:1: cannot find local account \"Z\" specified in leafnode authorization (add it to accounts)",
         ),

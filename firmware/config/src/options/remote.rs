@@ -43,6 +43,10 @@ pub struct Remote {
     pub ignore_discovered_servers: bool,
     /// How it is encrypted; `None`: only if a url or the hub wants it.
     pub tls: Option<Tls>,
+    /// Over WebSocket: messages may be compressed, if the hub agrees.
+    pub ws_compression: bool,
+    /// Over WebSocket: frames are not masked, if the hub agrees.
+    pub ws_no_masking: bool,
 }
 
 impl Default for Remote {
@@ -63,6 +67,8 @@ impl Default for Remote {
             isolate: false,
             ignore_discovered_servers: false,
             tls: None,
+            ws_compression: false,
+            ws_no_masking: false,
         }
     }
 }
@@ -84,6 +90,11 @@ impl Remote {
     /// Whether a url of it asks for TLS.
     pub fn wants_tls(&self) -> bool {
         self.urls.iter().any(RemoteUrl::wants_tls)
+    }
+
+    /// Whether it is dialed as a WebSocket: all of its urls are, or none.
+    pub fn is_websocket(&self) -> bool {
+        self.urls.first().is_some_and(RemoteUrl::is_websocket)
     }
 
     /// Whether `other` is the same remote, whatever its other options: urls, account, credentials.
@@ -163,6 +174,16 @@ fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> 
         );
         return None;
     }
+    let websockets = remote.urls.iter().filter(|url| url.is_websocket()).count();
+    if websockets != 0 && websockets != remote.urls.len() {
+        let urls: Vec<_> = remote.urls.iter().map(|url| format!("\"{url}\"")).collect();
+        let text = format!(
+            "remote leaf node configuration cannot have a mix of websocket and non-websocket \
+             urls: [{}]",
+            urls.join(" ")
+        );
+        report.error(at, text, "make them two remotes");
+    }
     (!refused).then_some(remote)
 }
 
@@ -175,6 +196,12 @@ fn read_behaviour(remote: &mut Remote, entry: &Entry, report: &mut Report) {
         "disabled" => set(&mut remote.disabled, report.boolean(value)),
         "ignore_discovered_servers" => {
             set(&mut remote.ignore_discovered_servers, report.boolean(value));
+        }
+        "ws_compress" | "ws_compression" | "websocket_compress" | "websocket_compression" => {
+            set(&mut remote.ws_compression, report.boolean(value));
+        }
+        "ws_no_masking" | "websocket_no_masking" => {
+            set(&mut remote.ws_no_masking, report.boolean(value));
         }
         "first_info_timeout" => {
             let timeout = report.duration("first_info_timeout", value);
@@ -239,10 +266,6 @@ fn read_urls(value: &Value, report: &mut Report) -> Option<Vec<RemoteUrl>> {
 
 fn read_url(text: &str, value: &Value, report: &mut Report) -> Option<RemoteUrl> {
     match RemoteUrl::parse(text) {
-        Ok(url) if matches!(url.scheme.as_str(), "ws" | "wss") => {
-            report.unsupported_value(value, &format!("{}://", url.scheme));
-            None
-        }
         Ok(url) => Some(url),
         Err(why) => {
             // What is no URL may still hold a password.

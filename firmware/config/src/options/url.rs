@@ -44,6 +44,12 @@ impl RemoteUrl {
         matches!(self.scheme.as_str(), "tls" | "wss")
     }
 
+    /// Whether its scheme is one of WebSocket.
+    /// spec: nats-server v2.15.1 server/websocket.go `isWSURL`
+    pub fn is_websocket(&self) -> bool {
+        self.scheme.starts_with("ws")
+    }
+
     pub(crate) const DEFAULT_PORT: u16 = 7422;
 
     pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {

@@ -34,6 +34,12 @@ pub struct Agreed {
 }
 
 impl Dialer {
+    /// A key from random bytes.
+    #[must_use]
+    pub fn key(random: [u8; 16]) -> String {
+        data_encoding::BASE64.encode(&random)
+    }
+
     /// The request.
     #[must_use]
     pub fn request(&self) -> Vec<u8> {
