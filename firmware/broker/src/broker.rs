@@ -5,7 +5,7 @@ use std::sync::Arc;
 use frond_account::{AccountId, Directory, TlsSession};
 use frond_clock::{Instant, Now, Rng, Timers};
 use frond_subject::TokenHash;
-use frond_wire::{ServerInfo, Step, WireError, encode};
+use frond_wire::{ServerInfo, Step, encode};
 
 use crate::closing::ClosedRing;
 use crate::connection::{Connection, Kind, Session, State};
@@ -16,6 +16,7 @@ use crate::msgtrace::Tracing;
 use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
+use crate::strangers::Strangers;
 use crate::{
     Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, ServerFacts,
     Setup, Taken, Totals, Traffic,
@@ -56,6 +57,7 @@ pub struct Broker {
     /// Whether some receiver can hardly follow, since this was last asked.
     pub(crate) stalled: bool,
     pub(crate) clients: usize,
+    pub(crate) strangers: Strangers,
     pub(crate) next_token: u64,
     pub(crate) totals: Totals,
     pub(crate) closed: ClosedRing,
@@ -125,6 +127,7 @@ impl Broker {
             stock: Rc::default(),
             stalled: false,
             clients: 0,
+            strangers: Strangers::default(),
             next_token: 0,
             totals: Totals::default(),
             closed,
@@ -156,8 +159,11 @@ impl Broker {
                 "maximum connections exceeded",
                 "Maximum Connections Exceeded",
             );
-        } else if !self.awaits_tls(slot) {
-            self.await_connect(conn);
+        } else {
+            if !self.awaits_tls(slot) {
+                self.await_connect(conn);
+            }
+            self.expect_stranger(conn);
         }
         self.settle();
     }
@@ -206,7 +212,7 @@ impl Broker {
         };
         self.settle();
         let next = match next {
-            Next::Read(need) if self.stalled => {
+            Next::Read(need) if self.stalled && self.limits.holds_producers() => {
                 self.totals.stalls += 1;
                 Next::Stall(need)
             }
@@ -453,19 +459,6 @@ impl Broker {
             } else {
                 return;
             }
-        }
-    }
-
-    fn client_garbage(&mut self, slot: u32, error: &WireError) {
-        self.log_connection(slot, Level::Error, &error.to_string());
-        let cause = match error {
-            WireError::UnknownOperation | WireError::BadArguments(_) => "Protocol Violation",
-            WireError::ControlLineTooLong => "Maximum Control Line Exceeded",
-            WireError::PayloadTooLarge { .. } => "Maximum Message Payload Exceeded",
-        };
-        match error.err_text() {
-            Some(text) => self.refuse(slot, text, cause),
-            None => self.begin_close(slot, cause, Ending::Wanted),
         }
     }
 }

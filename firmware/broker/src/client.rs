@@ -7,7 +7,7 @@ use frond_account::{
     Access, AccountId, Answer, Credentials, Identity, PeerKind, Question, Refusal, User, Verdict,
 };
 use frond_clock::Now;
-use frond_wire::{ConnectInfo, Op, ServerInfo, encode};
+use frond_wire::{ConnectInfo, Op, ServerInfo, WireError, encode};
 
 use crate::account_limits::TOO_MANY_CONNECTIONS;
 use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
@@ -17,6 +17,19 @@ use crate::options::Options;
 use crate::{Broker, Conn, Level, Output};
 
 impl Broker {
+    pub(crate) fn client_garbage(&mut self, slot: u32, error: &WireError) {
+        self.log_connection(slot, Level::Error, &error.to_string());
+        let cause = match error {
+            WireError::UnknownOperation | WireError::BadArguments(_) => "Protocol Violation",
+            WireError::ControlLineTooLong => "Maximum Control Line Exceeded",
+            WireError::PayloadTooLarge { .. } => "Maximum Message Payload Exceeded",
+        };
+        match error.err_text() {
+            Some(text) => self.refuse(slot, text, cause),
+            None => self.begin_close(slot, cause, Ending::Wanted),
+        }
+    }
+
     pub(crate) fn client_op(&mut self, slot: u32, op: &Op<'_>) {
         match op {
             Op::Publish(message) => self.client_publish(slot, message),
@@ -317,6 +330,7 @@ impl Broker {
             .map(|permissions| Access::new(Arc::clone(permissions)));
         session.identity = Some(identity.clone());
         session.state = State::Ready(hello);
+        self.know(conn);
         self.timers.cancel(&Alarm::Auth(conn));
         self.plan_end(conn, &identity);
         self.plan_first_ping(conn);

@@ -15,11 +15,14 @@ impl Broker {
             let text = format!("Client connection closed: {cause}");
             self.log_connection(slot, Level::Debug, &text);
         }
+        let Some(conn) = self.conns.get(slot).map(|connection| connection.conn) else {
+            return;
+        };
+        self.timers.cancel(&Alarm::Expire(conn));
+        self.know(conn);
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
         };
-        let conn = connection.conn;
-        self.timers.cancel(&Alarm::Expire(conn));
         match core::mem::replace(&mut connection.kind, Kind::Closing) {
             Kind::Closing => return,
             Kind::Link(link) => {

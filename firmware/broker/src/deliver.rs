@@ -102,9 +102,14 @@ impl Broker {
         let Some(connection) = self.conns.get_mut(slot) else {
             return false;
         };
+        let waiting = connection.outbox.len();
         let Some(session) = connection.session_mut() else {
             return false;
         };
+        let from_client = matches!(delivery.publication.origin, Origin::Client { .. });
+        if from_client && self.limits.misses(waiting) {
+            return false;
+        }
         let mut shown = delivery.shown;
         if sub.filtered && permissions(session).is_some_and(|p| !p.may_receive(shown.subject)) {
             return false;

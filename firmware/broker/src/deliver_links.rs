@@ -141,6 +141,7 @@ impl Broker {
         queues: &[&str],
     ) -> Sent {
         let now = self.now;
+        let from_client = matches!(origin, Origin::Client { .. });
         let source = self.source_of(origin);
         let cluster = match origin {
             Origin::Link(from) => self.cluster_of(from),
@@ -158,6 +159,9 @@ impl Broker {
             plain,
             queues,
         };
+        if from_client && self.limits.misses(connection.outbox.len()) {
+            return Sent::Withheld;
+        }
         let expected = HEAD_BYTES_MAX + message.subject.len() + message.body_bytes();
         if connection.outbox.len() + expected > self.limits.outbox_bytes_max {
             self.overrun.push(slot);

@@ -37,6 +37,7 @@ mod shadows;
 mod sharing;
 mod slab;
 mod stock;
+mod strangers;
 mod subscribe;
 mod system;
 mod taken;
@@ -55,7 +56,7 @@ pub use broker::Broker;
 pub use connection::Traffic;
 pub use front::Front;
 pub use interest::InterestCounts;
-pub use limits::Limits;
+pub use limits::{FastProducers, Limits};
 pub use link::{
     Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Sent,
     ServerFacts, Source, Upcalls, Via,

@@ -15,9 +15,13 @@ pub struct Limits {
     pub payload_bytes_max: Option<usize>,
     /// Bytes waiting to be written to one connection (`max_pending`).
     pub outbox_bytes_max: usize,
+    /// Connections at a time that have not said who they are; of more the oldest is let go.
+    pub strangers_max: usize,
     /// Bytes waiting for all connections together; past it the fullest outbox is given up,
     /// as a slow consumer. `None` is unlimited.
     pub outboxes_bytes_max: Option<usize>,
+    /// What a fast producer does to a receiver that can hardly follow.
+    pub fast_producers: FastProducers,
     /// How long a peer may take to say who it is (`authorization.timeout`).
     pub auth_time_max: Duration,
     /// Silence after which a client is pinged (`ping_interval`).
@@ -37,7 +41,9 @@ impl Default for Limits {
             control_line_bytes_max: frond_wire::limits::CONTROL_LINE_BYTES_MAX,
             payload_bytes_max: Some(frond_wire::limits::PAYLOAD_BYTES_MAX),
             outbox_bytes_max: 64 * 1024 * 1024,
+            strangers_max: 4096,
             outboxes_bytes_max: None,
+            fast_producers: FastProducers::Wait,
             auth_time_max: Duration::from_secs(2),
             ping_interval: Duration::from_secs(120),
             pings_out_max: 2,
@@ -46,8 +52,36 @@ impl Default for Limits {
     }
 }
 
+/// What happens when a client publishes more than a receiver takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastProducers {
+    /// They are held back a little, in the hope that the receiver catches up.
+    Wait,
+    /// They go on, and the receiver misses what they say until it has caught up
+    /// (`no_fast_producer_stall`).
+    Go,
+}
+
 /// The first ping comes this soon: it measures the round trip.
 pub(crate) const FIRST_PING_AFTER: Duration = Duration::from_secs(2);
+
+/// Strangers that were let go are told of this often.
+pub(crate) const STRANGERS_TOLD_EVERY: Duration = Duration::from_secs(10);
+
+impl Limits {
+    pub(crate) fn holds_producers(&self) -> bool {
+        self.fast_producers == FastProducers::Wait
+    }
+
+    /// Whether a receiver with this much waiting misses what a fast producer says.
+    /// spec: nats-server v2.15.1 server/client.go `deliverMsg`, `queueOutbound`
+    pub(crate) const fn misses(&self, waiting_bytes: usize) -> bool {
+        match self.fast_producers {
+            FastProducers::Wait => false,
+            FastProducers::Go => waiting_bytes > self.outbox_bytes_max / 4 * 3,
+        }
+    }
+}
 
 /// A measured round trip is good for this long.
 pub(crate) const RTT_AGE_MAX: Duration = Duration::from_secs(3600);

@@ -129,7 +129,19 @@ impl Broker {
         self.now = now;
         let id = self.add_link(link, true);
         self.connect_link(conn, id, arrival);
+        if self.links.get(&id).is_some_and(|link| link.bound.is_none()) {
+            self.expect_stranger(conn);
+            self.settle();
+        }
         id
+    }
+
+    pub(crate) fn know_link(&mut self, id: LinkId) {
+        let slot = self.links.get(&id).and_then(|link| link.slot);
+        let conn = slot.and_then(|slot| self.conns.get(slot));
+        if let Some(conn) = conn.map(|connection| connection.conn) {
+            self.know(conn);
+        }
     }
 
     /// All links as they are now.

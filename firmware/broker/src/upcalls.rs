@@ -145,6 +145,7 @@ impl Upcalls for Up<'_> {
             && let Some(state) = self.broker.account_state(account)
         {
             state.leafs += 1;
+            self.broker.know_link(self.id);
             self.broker.outputs.push_back(Output::Population(account));
             self.broker.tell_link_connected(self.id);
         }

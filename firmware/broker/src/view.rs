@@ -152,6 +152,8 @@ pub struct Totals {
     pub stale_links: u64,
     /// Times a producer was asked to wait.
     pub stalls: u64,
+    /// Connections let go because too many had yet to say who they are.
+    pub strangers_shed: u64,
 }
 
 impl Broker {

@@ -80,7 +80,7 @@ impl Node {
         let setup = Setup {
             facts,
             info,
-            limits: setup::limits(config, seed.outboxes_bytes_max),
+            limits: setup::limits(config, &seed),
             directory,
             rng,
         };
@@ -203,6 +203,11 @@ impl Node {
             Listener::Client | Listener::WebSocket => Some(self.config.write_deadline),
             Listener::Leaf => None,
         }
+    }
+
+    /// There is no room for another connection: lets `count` go that have not said who they are.
+    pub fn shed_strangers(&mut self, now: Now, count: usize) {
+        self.broker.shed_strangers(now, count);
     }
 
     /// Name, id and version of this server.
@@ -373,7 +378,7 @@ impl Node {
         self.broker.reload(
             now,
             directory,
-            setup::limits(&self.config, self.seed.outboxes_bytes_max),
+            setup::limits(&self.config, &self.seed),
             facts,
             info,
         );

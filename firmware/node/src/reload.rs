@@ -110,6 +110,7 @@ mod tests {
                 accept: None,
             },
             outboxes_bytes_max: 1 << 20,
+            strangers_max: 16,
             credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),
         };

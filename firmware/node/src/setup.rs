@@ -1,11 +1,11 @@
 //! From the configuration's words to what the account, broker and streams crates are built from.
 
 use frond_account as account;
-use frond_broker::Limits;
+use frond_broker::{FastProducers, Limits};
 use frond_config::{self as config, Config, ConfigErrors};
 use frond_jetstream::AccountLimits;
 
-use crate::{Authority, sharing};
+use crate::{Authority, NodeSeed, sharing};
 
 /// Who may connect, as the configuration says.
 pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
@@ -242,7 +242,7 @@ fn connection_limits(limits: &config::AccountLimits) -> account::AccountLimits {
 }
 
 /// What connections may use.
-pub(crate) fn limits(config: &Config, outboxes_bytes_max: usize) -> Limits {
+pub(crate) fn limits(config: &Config, seed: &NodeSeed) -> Limits {
     let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let own = Limits::default();
     Limits {
@@ -252,7 +252,13 @@ pub(crate) fn limits(config: &Config, outboxes_bytes_max: usize) -> Limits {
         control_line_bytes_max: size(config.limits.max_control_line),
         payload_bytes_max: Some(size(config.limits.max_payload)),
         outbox_bytes_max: size(config.limits.max_pending),
-        outboxes_bytes_max: Some(outboxes_bytes_max),
+        outboxes_bytes_max: Some(seed.outboxes_bytes_max),
+        strangers_max: seed.strangers_max,
+        fast_producers: if config.no_fast_producer_stall {
+            FastProducers::Go
+        } else {
+            FastProducers::Wait
+        },
         auth_time_max: config.authorization.timeout,
         ping_interval: config.ping_interval,
         pings_out_max: u32::try_from(config.ping_max).unwrap_or(u32::MAX),

@@ -5,8 +5,9 @@ use frond_node::NodeSeed;
 
 use crate::Product;
 use crate::claims_dir::ClaimsDir;
+use crate::limits::STRANGERS_MAX;
 use crate::options::System;
-use crate::space::memory_bytes;
+use crate::space::{memory_bytes, raise_open_files};
 use crate::tls::Contexts;
 
 /// What a start needs besides the configuration, and the checks that need it: the files remotes
@@ -36,6 +37,7 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
         random: random()?,
         links,
         outboxes_bytes_max: usize::try_from(memory_bytes() / 4).unwrap_or(usize::MAX),
+        strangers_max: STRANGERS_MAX.min(raise_open_files() / 2),
         credentials,
         jwts,
     })

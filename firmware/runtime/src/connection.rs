@@ -12,13 +12,11 @@ use tokio::time::Instant;
 
 use crate::clock::pause;
 use crate::core::Core;
-use crate::limits::{
-    CLOSE_WAIT, FAREWELL_BUFFER_BYTES, FAREWELL_READ_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX,
-    STALL_WAIT,
-};
+use crate::limits::{READ_BYTES, SHARED_BYTES_MAX, STALL_WAIT};
 use crate::line::{Line, Written};
 use crate::tls::{self, Fault, Inbound, Outbound};
 
+mod farewell;
 mod framed;
 
 /// One socket and what its task has to know.
@@ -33,6 +31,8 @@ pub(crate) struct Socket {
     write_deadline: Option<Duration>,
     /// The node let go of the connection.
     closing: Cell<bool>,
+    /// Its peer need not take the last words.
+    cut: Cell<bool>,
     /// The node has to be asked again about bytes it left.
     again: Cell<bool>,
     /// A TLS handshake comes before anything more is read.
@@ -67,6 +67,7 @@ pub(crate) fn start(
         progress: Cell::new(Instant::now()),
         write_deadline,
         closing: Cell::new(false),
+        cut: Cell::new(false),
         again: Cell::new(!early.is_empty()),
         upgrade: RefCell::new(None),
         changed: Notify::new(),
@@ -125,6 +126,18 @@ impl Socket {
         frames.is_some_and(|frames| frames.holds_more())
     }
 
+    /// There is no time for the last words.
+    pub(crate) fn cut(&self) {
+        self.cut.set(true);
+        self.changed.notify_one();
+    }
+
+    async fn until_cut(&self) {
+        while !self.cut.get() {
+            self.changed.notified().await;
+        }
+    }
+
     async fn until_closing(&self) {
         while !self.closing.get() {
             self.changed.notified().await;
@@ -163,7 +176,7 @@ impl Connection {
         let cause = self.serve().await;
         if self.socket.closing.get() || self.tell_fault() {
             // On the heap, as all that is rare: each task has room for what lives across an await.
-            Box::pin(self.say_goodbye()).await;
+            Box::pin(self.part()).await;
         }
         self.core.remove(self.conn);
         self.core.handle(Input::Closed {
@@ -404,40 +417,6 @@ impl Connection {
                 .set(matches!(written, Ok(Written::Part)));
             written.is_ok()
         })
-    }
-
-    /// Writes the last bytes for a bounded time and shuts the socket.
-    async fn say_goodbye(&self) {
-        let stream = self.socket.line.stream();
-        let write_all = async {
-            loop {
-                self.socket.blocked.set(false);
-                if !self.write_rest()
-                    || !self.socket.blocked.get()
-                    || stream.writable().await.is_err()
-                {
-                    break;
-                }
-            }
-        };
-        let _ = tokio::time::timeout(CLOSE_WAIT, write_all).await;
-        self.socket.line.say_goodbye();
-        let _ = socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write);
-        let _ = tokio::time::timeout(CLOSE_WAIT, read_to_end(stream)).await;
-    }
-}
-
-/// Takes what the peer still sends: closing over unread bytes would reset the connection and
-/// could take our last words from the peer.
-async fn read_to_end(stream: &tokio::net::TcpStream) {
-    let mut sink = vec![0; FAREWELL_BUFFER_BYTES];
-    let mut left = FAREWELL_READ_BYTES_MAX;
-    while left > 0 && stream.readable().await.is_ok() {
-        match stream.try_read(&mut sink) {
-            Ok(n @ 1..) => left = left.saturating_sub(n),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Ok(0) | Err(_) => break,
-        }
     }
 }
 

@@ -1,5 +1,5 @@
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
 use frond_broker::{Conn, LinkId};
@@ -15,7 +15,10 @@ use crate::connection::{Socket, Upgrade};
 use crate::dial;
 use crate::disk::Disk;
 use crate::frames::Tools;
-use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
+use crate::limits::{
+    DISK_BACKLOG_BYTES_MAX, PARTING_MAX, READ_BYTES, SHARED_BYTES_MAX, SHED_AT_ONCE,
+    SPARE_BYTES_MAX,
+};
 use crate::meter::Meter;
 use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
 use crate::waiting::Waiting;
@@ -37,6 +40,8 @@ pub(crate) struct Core {
     next_conn: Cell<u64>,
     disk_backlog_bytes: Cell<usize>,
     dirty: RefCell<Vec<Conn>>,
+    /// Closed connections whose peer may still take the last words.
+    parting: RefCell<BTreeSet<Conn>>,
     finished: Cell<bool>,
     /// Documents to render, when the node's wishes are all taken.
     reports: RefCell<VecDeque<(u64, ReportRequest)>>,
@@ -81,6 +86,7 @@ impl Core {
             next_conn: Cell::new(1),
             disk_backlog_bytes: Cell::new(0),
             dirty: RefCell::default(),
+            parting: RefCell::default(),
             finished: Cell::new(false),
             reports: RefCell::default(),
             reloads: RefCell::default(),
@@ -321,8 +327,36 @@ impl Core {
         self.sockets.borrow_mut().insert(conn, socket);
     }
 
+    /// A connection is closed and its peer may still take the last words; of too many such the
+    /// first is cut.
+    pub(crate) fn part(&self, conn: Conn) {
+        let mut parting = self.parting.borrow_mut();
+        parting.insert(conn);
+        if parting.len() > PARTING_MAX
+            && let Some(socket) = parting.pop_first().and_then(|first| self.socket(first))
+        {
+            socket.cut();
+        }
+    }
+
+    /// The system has no room for another connection: those go that have no right to theirs.
+    pub(crate) fn make_room(self: &Rc<Self>) {
+        let parting = std::mem::take(&mut *self.parting.borrow_mut());
+        for socket in parting.into_iter().filter_map(|conn| self.socket(conn)) {
+            socket.cut();
+        }
+        self.shaking().shed(SHED_AT_ONCE);
+        if let Some(door) = self.door() {
+            door.lobby().shed(SHED_AT_ONCE);
+        }
+        let now = self.clock.now();
+        self.with_node(|node| node.shed_strangers(now, SHED_AT_ONCE));
+        self.settle();
+    }
+
     /// Forgets a socket.
     pub(crate) fn remove(&self, conn: Conn) {
+        self.parting.borrow_mut().remove(&conn);
         self.sockets.borrow_mut().remove(&conn);
     }
 

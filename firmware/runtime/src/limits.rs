@@ -1,4 +1,23 @@
-//! What this crate bounds.
+//! What this crate bounds, and where the bound is of everything else that peers can make grow.
+//!
+//! | what grows | bound | past it |
+//! |---|---|---|
+//! | connections | `broker` `connections_max` | refused with the protocol's error |
+//! | connections not yet known | [`STRANGERS_MAX`], and half of the open files | the oldest goes |
+//! | TLS before the first word; WebSocket requests | [`UPGRADES_MAX`] each | the oldest goes |
+//! | closed connections that are said goodbye | [`PARTING_MAX`], [`CLOSE_WAIT`] | the oldest is cut |
+//! | HTTP connections | [`HTTP_CONNECTIONS_MAX`] | the idlest goes |
+//! | bytes of an unfinished operation | `control_line_bytes_max`, `payload_bytes_max` of each peer | closed |
+//! | bytes for one reader, for all readers | `outbox_bytes_max`, `outboxes_bytes_max` | slow consumer |
+//! | subscriptions | `subscriptions_max` of each client, when configured | refused |
+//! | remembered matches, tracked replies, owed answers | `broker` `limits.rs` | forgotten, or refused |
+//! | questions to an authorization service, `$SYS` answers | `node` `limits.rs` | refused |
+//! | account JWTs | `node` `SHELF_BYTES_MAX`, [`JWT_BYTES_MAX`] | refused |
+//! | bytes for the disk | [`DISK_BACKLOG_BYTES_MAX`] | peers are not read |
+//! | streams, consumers, pending requests | `jetstream` `limits.rs` | refused |
+//!
+//! Not bounded together: unfinished operations of all peers, and subscriptions when
+//! `max_subscriptions` is not set.
 
 use std::time::Duration;
 
@@ -31,9 +50,18 @@ pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const FAREWELL_READ_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How many of those are read at once.
 pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
-/// Peers of a kind (WebSocket; TLS before the first word) that have not finished their request or
-/// handshake; of more the oldest is let go.
-pub(crate) const STRANGERS_MAX: usize = 1024;
+/// WebSocket peers that have not finished their request, and others that begin with TLS and have
+/// not finished that; of more the oldest is let go. Each of the two.
+pub(crate) const UPGRADES_MAX: usize = 1024;
+/// Connections that have not said who they are, TLS handshakes after the greeting included; half
+/// of the files this process may open is for others, whatever this says.
+pub(crate) const STRANGERS_MAX: usize = 4096;
+/// Closed connections whose peer is given time for the last words; of more the oldest is cut.
+pub(crate) const PARTING_MAX: usize = 256;
+/// Strangers that go when the system refuses to accept a connection.
+pub(crate) const SHED_AT_ONCE: usize = 16;
+/// That it refuses is told this often.
+pub(crate) const REFUSED_TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Bytes of an HTTP request head.
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of an HTTP request.

@@ -8,12 +8,13 @@ use frond_config::HandshakeFirst;
 use frond_node::{Input, Listener};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 
 use crate::clock::pause;
 use crate::connection::{self, Upgrade};
 use crate::core::Core;
 use crate::dial::peer_of;
-use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN};
+use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN, REFUSED_TOLD_EVERY};
 use crate::line::Line;
 use crate::options::plain;
 use crate::tls::{self, Inbound};
@@ -52,31 +53,28 @@ fn listen(at: SocketAddr) -> io::Result<TcpListener> {
 
 /// Accepts until the task is aborted.
 ///
-/// Without file descriptors left every attempt fails at once: it pauses longer and longer, and
-/// says so once until it can accept again.
+/// Without file descriptors left every attempt fails at once: those go that have not said who they
+/// are, and it pauses longer and longer. It says so, but not each time.
 pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener) {
-    let mut wait = None;
+    let mut wait = ACCEPT_PAUSE_MIN;
+    let mut told: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                if wait.take().is_some() {
-                    tracing::info!("connections are accepted again");
-                }
+                wait = ACCEPT_PAUSE_MIN;
                 welcome(&core, stream, kind);
             }
             Err(error) if is_about_the_peer(&error) => {}
             Err(error) => {
-                let next = match wait {
-                    None => {
-                        tracing::error!(
-                            "cannot accept connections: {error}; raise the limit of open files"
-                        );
-                        ACCEPT_PAUSE_MIN
-                    }
-                    Some(last) => ACCEPT_PAUSE_MAX.min(last * 2),
-                };
-                wait = Some(next);
-                pause(next).await;
+                if told.is_none_or(|told| told.elapsed() > REFUSED_TOLD_EVERY) {
+                    tracing::error!(
+                        "cannot accept connections: {error}; raise the limit of open files"
+                    );
+                    told = Some(Instant::now());
+                }
+                core.make_room();
+                pause(wait).await;
+                wait = ACCEPT_PAUSE_MAX.min(wait * 2);
             }
         }
     }

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use frond_config::Config;
 use frond_node::StorageLimits;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What JetStream may use in all: as configured, else three quarters of what the machine has.
 ///
@@ -36,6 +37,21 @@ pub(crate) fn memory_bytes() -> u64 {
         text.trim().parse::<u64>().ok()
     });
     limits.fold(machine, u64::min)
+}
+
+/// How many files this process may open, after it took what the system lets it have.
+pub(crate) fn raise_open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Who may not raise it lives with what there is.
+    let raised = limit.current != limit.maximum && setrlimit(Resource::Nofile, wanted).is_ok();
+    let current = if raised { limit.maximum } else { limit.current };
+    current.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    })
 }
 
 /// Files that limit the memory of the group which `/proc/self/cgroup` names, its parents' included.

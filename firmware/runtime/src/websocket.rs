@@ -42,6 +42,11 @@ impl Door {
             waiting: Waiting::default(),
         }
     }
+
+    /// Those who are not through yet.
+    pub(crate) const fn lobby(&self) -> &Waiting {
+        &self.waiting
+    }
 }
 
 fn rules(socket: &WebSocket) -> Rules {

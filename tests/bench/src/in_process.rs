@@ -45,6 +45,7 @@ impl InProcess {
                 accept: None,
             },
             outboxes_bytes_max: 64 << 20,
+            strangers_max: 4096,
             credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),
         };

@@ -4,7 +4,7 @@ use frond_account::AccountId;
 use frond_wire::Message;
 
 use super::world::{QUIET, World};
-use crate::{Limits, Next, Source};
+use crate::{FastProducers, Limits, Next, Source};
 
 #[test]
 fn every_plain_subscription_gets_every_message_once() {
@@ -250,6 +250,29 @@ fn who_does_not_read_is_closed_and_the_rest_goes_on() {
     assert!(!world.closed.contains_key(&quick));
     assert_eq!(world.broker.totals().slow_consumers, 1);
     assert_eq!(world.broker.subscription_count(), 1);
+}
+
+#[test]
+fn a_producer_that_need_not_wait_passes_a_slow_reader_by() {
+    let limits = Limits {
+        outbox_bytes_max: 10_000,
+        fast_producers: FastProducers::Go,
+        ..Limits::default()
+    };
+    let mut world = World::new(frond_account::Directory::open_to_all(), limits);
+    let (slow, publisher) = (world.quiet(), world.quiet());
+    world.say(slow, "SUB a 1\r\n");
+    let message = format!("PUB a 1000\r\n{}\r\n", "x".repeat(1000));
+    for _ in 0..50 {
+        let taken = world.broker.bytes(world.now, publisher, message.as_bytes());
+        assert!(matches!(taken.next, Next::Read(_)), "{taken:?}");
+    }
+    world.drain();
+    assert!(world.closed.is_empty());
+    let got = world.read(slow).matches("MSG a 1 1000").count();
+    assert!((7..10).contains(&got), "{got}");
+    world.say(publisher, &message);
+    assert!(world.read(slow).starts_with("MSG a 1 1000"));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::time::Duration;
 use frond_account::{Answer, Directory, Login, Plan, Secret, UserPlan, nkey};
 
 use super::world::{PEER, QUIET, World, info, login, plan, user};
-use crate::{Limits, Next};
+use crate::{Limits, Next, Output};
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -375,4 +375,39 @@ fn who_is_gone_is_remembered_up_to_a_limit() {
         (1, 3)
     );
     assert_eq!(last.client.peer, Some(PEER));
+}
+
+#[test]
+fn strangers_have_bounded_room_and_the_oldest_leaves_it() {
+    let limits = Limits {
+        strangers_max: 3,
+        ..Limits::default()
+    };
+    let mut world = World::new(frond_account::Directory::open_to_all(), limits);
+    let known: Vec<_> = (0..5).map(|_| world.quiet()).collect();
+    let strangers: Vec<_> = (0..8).map(|_| world.connect()).collect();
+    let closed: Vec<_> = world.closed.keys().copied().collect();
+    assert_eq!(closed, strangers[..5]);
+    assert!(
+        world
+            .read(strangers[0])
+            .contains("-ERR 'Authentication Timeout'")
+    );
+    assert_eq!(
+        world
+            .ask(strangers[5], "CONNECT {\"verbose\":false}\r\nPING\r\n")
+            .matches("PONG")
+            .count(),
+        1
+    );
+    world.connect();
+    assert_eq!(world.closed.len(), 5, "who said who it is leaves room");
+    assert_eq!(world.broker.shed_strangers(world.now, 10), 3);
+    world.drain();
+    assert_eq!(world.broker.clients().count(), known.len() + 1);
+    assert_eq!(world.broker.totals().strangers_shed, 8);
+    let told = world.outputs.iter().filter(|output| {
+        matches!(output, Output::Log { text, .. } if text.contains("before they said who they are"))
+    });
+    assert_eq!(told.count(), 1);
 }

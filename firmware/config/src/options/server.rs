@@ -135,7 +135,6 @@ fn wait_for_tls(map: &Map, config: &mut Config) {
 /// Options that are taken so that a file of nats-server's starts, and change nothing: they are said.
 fn without_effect(key: &str) -> Option<&'static str> {
     match key {
-        "no_fast_producer_stall" => Some("a fast producer is always held back"),
         "default_js_domain" => Some("a leafnode keeps $JS.API to itself"),
         _ => None,
     }
