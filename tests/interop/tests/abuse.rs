@@ -199,8 +199,14 @@ fn without_file_descriptors_it_says_so_once_and_serves_again() {
         &Setup::jetstream().through(["sh", "-c", LIMITED]),
     );
     let mut neighbour = Peer::connect(&server);
+    // Those that say who they are are not let go for others.
+    let known: Vec<Peer> = (0..30).map(|_| Peer::connect(&server)).collect();
     let crowd: Vec<TcpStream> = (0..80)
-        .map(|_| TcpStream::connect(server.addr()).unwrap())
+        .map(|_| {
+            let mut one = TcpStream::connect(server.addr()).unwrap();
+            one.write_all(b"CONNECT {}\r\n").unwrap();
+            one
+        })
         .collect();
     wait_for("the server to run out", BOUND, || {
         server
@@ -213,7 +219,7 @@ fn without_file_descriptors_it_says_so_once_and_serves_again() {
         neighbour.is_served();
     }
     assert!(server.usage().cpu_s - before < 1.0);
-    drop(crowd);
+    drop((crowd, known));
     Peer::connect(&server);
     let log = server.log();
     assert_eq!(log.matches("cannot accept connections").count(), 1, "{log}");
