@@ -127,16 +127,22 @@ impl Directory {
         }
     }
 
-    /// Whom a peer becomes that says something else than `CONNECT` first.
+    /// What becomes of a client that says something else than `CONNECT` first.
+    ///
+    /// spec: nats-server v2.15.1 server/parser.go `parse`
     #[must_use]
-    pub fn without_connect(&self, caller: &Caller<'_>) -> Option<Identity> {
+    pub fn without_connect(&self, caller: &Caller<'_>) -> Verdict {
         if !self.auth_required_over(caller.transport) {
-            return Some(Identity::nobody(self.default_account()));
+            return Verdict::Accept(Identity::nobody(self.default_account()));
         }
-        // Who says nothing cannot be asked about.
-        let nobody = self.nobody_for(caller).filter(|_| self.callout.is_none());
-        let nobody = nobody.map(Identity::of)?;
-        nobody.may_come(caller).then_some(nobody)
+        let nobody = self.nobody_for(caller).filter(|user| !user.proxy_required);
+        match nobody.map(Identity::of) {
+            Some(nobody) if nobody.may_come(caller) => {
+                let nothing = Credentials::default();
+                self.delegated(Verdict::Accept(nobody), &nothing, "", caller)
+            }
+            Some(_) | None => Verdict::Refuse,
+        }
     }
 }
 

@@ -158,7 +158,10 @@ impl Directory {
         directory.proxies.clone_from(&plan.proxies);
         directory.callout = plan.callout.clone().map(|plan| {
             let account = directory.find(&plan.account);
-            Arc::new(Callout { plan, account })
+            Arc::new(Callout {
+                plan: Arc::new(plan),
+                account,
+            })
         });
         directory.clients = directory.logins(&plan.users)?;
         directory.leafs = directory.logins(&plan.leaf_users)?;

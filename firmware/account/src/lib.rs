@@ -29,7 +29,9 @@ pub mod xkey;
 pub use access::Access;
 pub use authenticate::{Identity, Verdict};
 pub use caller::{Caller, ConnectionType, PeerKind, Transport};
-pub use callout::{AUTH_SUBJECT, Asked, CalloutPlan, Delegated, Delegation, Vouched, Withheld};
+pub use callout::{
+    AUTH_SUBJECT, Asked, Basis, CalloutPlan, Delegated, Delegation, Vouched, Withheld,
+};
 pub use credentials::{AccountId, Credentials};
 pub use decentral::{ClaimedAccount, JwtUser, Trust, Voucher, Zone};
 pub use directory::{

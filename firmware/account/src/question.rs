@@ -28,6 +28,11 @@ pub enum Question {
     /// What an authorization service says of the peer; answered with [`Answer::Accept`] or a
     /// refusal, see [`crate::Directory::take_answer`].
     Callout(Box<Delegation>),
+    /// There is no such account to ask an authorization service in: a refusal is the only answer.
+    NoService {
+        /// Its name.
+        account: String,
+    },
 }
 
 /// The answer to a [`Question`].
@@ -46,7 +51,10 @@ impl Question {
     pub(crate) const fn expected(&self) -> Option<&Identity> {
         match self {
             Self::Bcrypt { then, .. } => Some(then),
-            Self::Account { .. } | Self::Zone { .. } | Self::Callout(_) => None,
+            Self::Account { .. }
+            | Self::Zone { .. }
+            | Self::Callout(_)
+            | Self::NoService { .. } => None,
         }
     }
 }

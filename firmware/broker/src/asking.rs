@@ -31,7 +31,7 @@ impl Broker {
         let (kind, nonce, connect) = match &connection.kind {
             Kind::Client(session) => match &session.state {
                 State::Authenticating { connect, .. } => {
-                    let mut connect = (**connect).clone();
+                    let mut connect = connect.as_deref().cloned().unwrap_or_default();
                     if let Some(upgrade) = &connection.upgrade {
                         lay_under(&mut connect, &upgrade.credentials);
                     }

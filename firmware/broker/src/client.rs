@@ -107,16 +107,20 @@ impl Broker {
     /// What to do with a client whose first word isn't `CONNECT`.
     pub(crate) fn start_without_connect(&mut self, slot: u32) -> Readiness {
         let wall = self.now.wall;
-        let identity = self.conns.get(slot).and_then(|connection| {
-            let caller = connection.caller(PeerKind::Client, wall);
-            self.directory.without_connect(&caller)
-        });
-        match identity {
-            None => {
+        let Some(connection) = self.conns.get(slot) else {
+            return Readiness::Never;
+        };
+        let caller = connection.caller(PeerKind::Client, wall);
+        match self.directory.without_connect(&caller) {
+            Verdict::Refuse => {
                 self.violation(slot, None, Refusal::Credentials);
                 Readiness::Never
             }
-            Some(identity) => match self.bind_client(slot, identity, Hello::Silent) {
+            Verdict::Ask(question) => {
+                self.client_ask(slot, question, None);
+                Readiness::Verify
+            }
+            Verdict::Accept(identity) => match self.bind_client(slot, identity, Hello::Silent) {
                 true => Readiness::Ready,
                 false => Readiness::Never,
             },
@@ -200,11 +204,11 @@ impl Broker {
         match self.directory.authenticate(&given, &session.nonce, &caller) {
             Verdict::Refuse => self.turn_away(slot, &given, &connect),
             Verdict::Accept(identity) => self.welcome(slot, identity, connect),
-            Verdict::Ask(question) => self.client_ask(slot, question, connect),
+            Verdict::Ask(question) => self.client_ask(slot, question, Some(connect)),
         }
     }
 
-    fn client_ask(&mut self, slot: u32, question: Question, connect: Box<ConnectInfo>) {
+    fn client_ask(&mut self, slot: u32, question: Question, connect: Option<Box<ConnectInfo>>) {
         self.next_token += 1;
         let token = self.next_token;
         let Some(connection) = self.conns.get_mut(slot) else {
@@ -224,16 +228,27 @@ impl Broker {
         }
     }
 
-    fn client_answered(&mut self, slot: u32, answer: Answer, connect: Box<ConnectInfo>) {
-        match answer {
-            Answer::Refuse(why) => {
+    fn client_answered(&mut self, slot: u32, answer: Answer, said: Option<Box<ConnectInfo>>) {
+        match (answer, said) {
+            (Answer::Refuse(why), said) => {
                 if !why.is_empty() {
                     self.log_connection(slot, Level::Debug, &why);
                 }
-                self.turn_away(slot, &credentials(&connect, None), &connect);
+                match said {
+                    Some(connect) => {
+                        self.turn_away(slot, &credentials(&connect, None), &connect);
+                    }
+                    None => self.violation(slot, None, Refusal::Credentials),
+                }
             }
-            Answer::Accept(identity) => self.welcome(slot, identity, connect),
-            Answer::Again => self.client_judge(slot, connect),
+            (Answer::Accept(identity), Some(connect)) => self.welcome(slot, identity, connect),
+            (Answer::Accept(identity), None) => {
+                self.bind_client(slot, identity, Hello::Silent);
+            }
+            (Answer::Again, Some(connect)) => self.client_judge(slot, connect),
+            (Answer::Again, None) => {
+                self.start_without_connect(slot);
+            }
         }
     }
 

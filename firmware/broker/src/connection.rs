@@ -83,7 +83,7 @@ pub(crate) enum State {
     /// Somebody else finds out what its verdict waits for.
     Authenticating {
         token: u64,
-        connect: Box<ConnectInfo>,
+        connect: Option<Box<ConnectInfo>>,
     },
     /// It may do things.
     Ready(Hello),

@@ -29,6 +29,8 @@ pub(crate) struct LinkSlot {
     pub(crate) subs: HashMap<(Box<str>, Option<Box<str>>), SubId>,
     /// Whom its peer logged in as.
     pub(crate) user: Option<Arc<User>>,
+    /// The key of the trusted proxy it came through.
+    pub(crate) proxy: Option<Box<str>>,
     /// What its verdict waits for.
     verifying: Option<Pending>,
     /// What it has yet to be told.
@@ -69,6 +71,7 @@ impl LinkSlot {
             slot: None,
             bound: None,
             subs: HashMap::new(),
+            proxy: None,
             user: None,
             verifying: None,
             waiting: VecDeque::new(),
@@ -196,7 +199,14 @@ impl Broker {
         };
         let caller = connection.caller(PeerKind::Leafnode, self.now.wall);
         let (given, nonce) = (&pending.credentials, &pending.nonce);
-        match self.directory.authenticate(given, nonce, &caller) {
+        let signature = given.proxy_sig.as_deref().unwrap_or_default();
+        let proxy = self.directory.trusted_proxy(signature, nonce);
+        let proxy = proxy.map(Into::into);
+        let verdict = self.directory.authenticate(given, nonce, &caller);
+        if let Some(link) = self.links.get_mut(&id) {
+            link.proxy = proxy;
+        }
+        match verdict {
             Verdict::Accept(identity) => self.welcome_link(id, identity),
             Verdict::Refuse => self.tell(id, Call::Verdict(LinkVerdict::Refused)),
             Verdict::Ask(question) => {

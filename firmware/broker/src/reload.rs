@@ -44,12 +44,29 @@ impl Broker {
             self.reload_client(slot);
             self.settle();
         }
+        self.reload_proxies();
         self.reload_links_of(None);
         self.close_surplus();
         if told(self) != before {
             self.announce();
         }
         self.settle();
+    }
+
+    /// Leafnodes that came through a proxy that isn't trusted any more go.
+    fn reload_proxies(&mut self) {
+        let directory = &self.directory;
+        let gone = |proxy: &str| !directory.trusts_proxy(proxy);
+        let links = self.links.iter();
+        let ids: Vec<LinkId> = links
+            .filter(|(_, link)| link.proxy.as_deref().is_some_and(gone))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in ids {
+            let cause = Refusal::ProxyNotTrusted.cause();
+            self.evict_link(id, "Authorization Violation", cause);
+            self.settle();
+        }
     }
 
     /// A leafnode whose user changed in any way has to introduce itself again.

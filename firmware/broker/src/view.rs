@@ -45,6 +45,8 @@ pub struct ClientView {
     pub tls: Option<Arc<TlsSession>>,
     /// Who it turned out to be; `None`: nobody in particular.
     pub known: Option<Arc<User>>,
+    /// The key of the trusted proxy it came through.
+    pub proxy: Option<Box<str>>,
 }
 
 /// A client that is gone.
@@ -321,6 +323,7 @@ impl Broker {
                 .identity
                 .as_ref()
                 .and_then(|identity| identity.user.clone()),
+            proxy: session.proxy.clone(),
         })
     }
 }

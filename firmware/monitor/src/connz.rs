@@ -82,6 +82,14 @@ struct ConnInfo {
     name_tag: String,
     #[serde(skip_serializing_if = "empty")]
     tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy: Option<ProxyKey>,
+}
+
+/// A proxy, by its public key.
+#[derive(Debug, PartialEq, Serialize)]
+struct ProxyKey {
+    key: Box<str>,
 }
 
 /// The certificate a peer showed.
@@ -221,6 +229,7 @@ fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
             })
             .collect();
     }
+    info.proxy = row.proxy.map(|key| ProxyKey { key });
     if options.auth {
         info.authorized_user = row.user;
         info.name_tag = row.name_tag;

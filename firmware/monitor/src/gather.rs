@@ -236,6 +236,7 @@ fn client_row(
         issuer_key: voucher.issuer_key.to_owned(),
         tags: voucher.tags.to_vec(),
         tls: client.tls.clone(),
+        proxy: client.proxy.clone(),
     }
 }
 
@@ -261,6 +262,7 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
             .to_owned(),
         account: status.account.clone(),
         tls: view.broker.tls(conn).cloned(),
+        proxy: None,
         ..Connection::default()
     })
 }

@@ -59,6 +59,8 @@ pub(crate) struct Connection {
     pub(crate) tags: Vec<String>,
     /// What its TLS handshake showed.
     pub(crate) tls: Option<Arc<TlsSession>>,
+    /// The key of the trusted proxy it came through.
+    pub(crate) proxy: Option<Box<str>>,
 }
 
 /// A subscription.

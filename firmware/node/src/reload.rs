@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use frond_broker::{Level, Link};
 use frond_clock::Now;
-use frond_config::{Config, LeafNodes, Remote};
+use frond_config::{Config, LeafNodes, Proxies, Remote};
 
 use crate::{Node, Output};
 
@@ -44,8 +44,29 @@ impl Node {
             });
         }
         self.reload_pins(now, &former);
+        self.tell_proxies(former.proxies.as_ref());
         self.settle(now);
         Ok(())
+    }
+
+    /// spec: nats-server v2.15.1 server/reload.go `proxiesReload`
+    fn tell_proxies(&mut self, former: Option<&Proxies>) {
+        let keys = |proxies: Option<&Proxies>| {
+            let keys = proxies.map(|proxies| proxies.trusted.clone());
+            keys.unwrap_or_default()
+        };
+        let (old, new) = (keys(former), keys(self.config.proxies.as_ref()));
+        for (some, others, what) in [(&old, &new, "removed"), (&new, &old, "added")] {
+            let different = some.iter().filter(|key| !others.contains(key));
+            let different: Vec<_> = different.map(|key| format!("{key:?}")).collect();
+            if !different.is_empty() {
+                let keys = different.join(" ");
+                self.outputs.push_back(Output::Log {
+                    level: Level::Info,
+                    text: format!("Reloaded: proxies trusted keys [{keys}] were {what}"),
+                });
+            }
+        }
     }
 
     /// The link of every remote, made before anything is changed: a bad one refuses the reload.

@@ -92,7 +92,7 @@ impl Directory {
             name_tag: claims.name.clone(),
             tags: claims.nats.tags.clone(),
             until_ns,
-            vouched: placement.vouched,
+            basis: placement.basis,
         }));
         let account = placement.account;
         let user = User {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::plan::without_asking;
-use super::{Callout, Delegated, Vouched};
+use super::{Basis, Callout, CalloutPlan, Delegated, Vouched};
 use crate::decentral::{Signer, permissions};
 use crate::jwt::ExternalAuthorization;
 use crate::{
@@ -44,14 +44,24 @@ impl Directory {
         }
     }
 
-    /// What became of a user the service described: it isn't asked again.
+    /// The service as the configuration names it.
+    pub(super) fn callout_plan(&self) -> Arc<CalloutPlan> {
+        let callout = self.callout.as_ref();
+        callout.map_or_else(Arc::default, |callout| Arc::clone(&callout.plan))
+    }
+
+    /// What became of a user the service described.
+    ///
+    /// spec: nats-server v2.15.1 server/reload.go `clientHasMovedToDifferentAccount`; here only a
+    /// change of the service itself counts.
     pub(crate) fn standing_delegated(&self, former: &User, login: &Delegated) -> Standing {
-        if let Some(vouched) = &login.vouched {
-            return self.standing_vouched(former, vouched);
-        }
-        match self.callout {
-            Some(_) => Standing::Same(Arc::new(former.clone())),
-            None => Standing::Gone,
+        match &login.basis {
+            Basis::Vouched(vouched) => self.standing_vouched(former, vouched),
+            Basis::Configured(plan) if self.callout.as_ref().is_some_and(|c| c.plan == *plan) => {
+                Standing::Same(Arc::new(former.clone()))
+            }
+            // It comes back, and is asked about then.
+            Basis::Configured(_) => Standing::Gone,
         }
     }
 
@@ -109,7 +119,9 @@ impl Directory {
             return verdict;
         }
         let Some(account) = callout.account else {
-            return Verdict::Refuse;
+            return Verdict::Ask(Question::NoService {
+                account: callout.plan.account.clone(),
+            });
         };
         let token = given.auth_token.as_deref();
         Verdict::Ask(Question::Callout(Box::new(Delegation {

@@ -12,7 +12,7 @@ mod plan;
 pub use answer::{Asked, Withheld};
 pub use delegate::Delegation;
 pub(crate) use plan::Callout;
-pub use plan::{CalloutPlan, Delegated, Vouched};
+pub use plan::{Basis, CalloutPlan, Delegated, Vouched};
 
 /// Where the service listens in its account; others may not publish there.
 pub const AUTH_SUBJECT: &str = "$SYS.REQ.USER.AUTH";

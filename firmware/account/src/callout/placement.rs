@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
-use super::plan::Vouched;
-use super::{Asked, Withheld};
+use super::{Asked, Basis, Vouched, Withheld};
 use crate::decentral::{ClaimedAccount, Trust, Unvouched, permissions};
 use crate::jwt::UserClaims;
 use crate::{AccountId, Directory, Permissions, Question};
@@ -11,8 +10,7 @@ pub(super) struct Placement {
     pub(super) account: AccountId,
     pub(super) permissions: Option<Arc<Permissions>>,
     pub(super) proxy_required: bool,
-    /// Whose word put it there, in operator mode.
-    pub(super) vouched: Option<Vouched>,
+    pub(super) basis: Basis,
 }
 
 impl Directory {
@@ -47,7 +45,7 @@ impl Directory {
             account,
             permissions: own.or_else(defaults).map(Arc::new),
             proxy_required: may.proxy_required,
-            vouched: None,
+            basis: Basis::Configured(self.callout_plan()),
         })
     }
 
@@ -87,7 +85,7 @@ impl Directory {
             account,
             permissions: own.or_else(defaults).map(Arc::new),
             proxy_required: may.proxy_required,
-            vouched: Some(Vouched {
+            basis: Basis::Vouched(Vouched {
                 issuer: claims.issuer.clone(),
                 scope,
                 has_default_permissions,

@@ -22,7 +22,7 @@ pub struct CalloutPlan {
 /// The service and where it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Callout {
-    pub(crate) plan: CalloutPlan,
+    pub(crate) plan: Arc<CalloutPlan>,
     /// `None`: there is no such account, and nobody can be asked.
     pub(crate) account: Option<AccountId>,
 }
@@ -38,8 +38,17 @@ pub struct Delegated {
     pub tags: Vec<String>,
     /// Until when its holder may stay, unix nanoseconds; `None` is for ever.
     pub until_ns: Option<i64>,
-    /// Whose word put it where it is, in operator mode.
-    pub vouched: Option<Vouched>,
+    /// Why the service's word counted.
+    pub basis: Basis,
+}
+
+/// Why a service's word counted; when that is no longer so, its user goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The configuration names it like this.
+    Configured(Arc<CalloutPlan>),
+    /// Accounts signed, in operator mode.
+    Vouched(Vouched),
 }
 
 /// What an account's keys had to do with a user the service described.

@@ -4,7 +4,7 @@ use crate::nkey::{KeyPair, Role, sign};
 use crate::xkey::Xkey;
 use crate::{
     AccountPlan, Caller, Credentials, Directory, Identity, Login, PeerKind, Plan, Proxied,
-    Question, Refusal, Secret, UserPlan, Verdict,
+    Question, Refusal, Secret, Standing, UserPlan, Verdict,
 };
 
 const NOW_S: i64 = 1_000_000;
@@ -123,6 +123,71 @@ fn why(result: Result<Identity, Withheld>) -> String {
         Withheld::Refused(text) => text,
         Withheld::Ask(question) => panic!("{question:?}"),
     }
+}
+
+#[test]
+fn nobody_is_let_in_where_no_service_can_be_asked() {
+    let mut plan = plan();
+    if let Some(callout) = &mut plan.callout {
+        callout.account = "NOPE".into();
+    }
+    let verdict = judge(&build(&plan), &given("alice", "x"));
+    let account = "NOPE".to_owned();
+    assert_eq!(verdict, Verdict::Ask(Question::NoService { account }));
+}
+
+#[test]
+fn those_who_say_nothing_are_asked_about_too() {
+    let mut plan = plan();
+    let silent = |plan: &Plan| build(plan).without_connect(&Caller::plain(PeerKind::Client));
+    assert_eq!(silent(&plan), Verdict::Refuse);
+    plan.no_auth_user = Some("b".into());
+    assert_eq!(asked(silent(&plan)).unwrap().user, "b");
+    plan.no_auth_user = Some("auth".into());
+    assert!(matches!(silent(&plan), Verdict::Accept(_)));
+    plan.no_auth_user = Some("b".into());
+    for user in &mut plan.users {
+        user.proxy_required = true;
+    }
+    assert_eq!(silent(&plan), Verdict::Refuse);
+}
+
+#[test]
+fn a_user_stays_while_the_service_is_the_same() {
+    let world = World::new();
+    let user = world.with_token(|_| {}).unwrap().user.unwrap();
+    let mut plan = plan();
+    let standing = |plan: &Plan| {
+        let next = Directory::build(plan, Some(&world.directory)).unwrap();
+        next.standing(&user, PeerKind::Client)
+    };
+    plan.users.push(login("new", "B"));
+    assert!(matches!(standing(&plan), Standing::Same(_)));
+    if let Some(callout) = &mut plan.callout {
+        callout.issuer = key(Role::Account, 2).public_key();
+    }
+    assert_eq!(standing(&plan), Standing::Gone);
+    plan.callout = None;
+    assert_eq!(standing(&plan), Standing::Gone);
+}
+
+#[test]
+fn an_unknown_time_zone_is_asked_for() {
+    let mut world = World::new();
+    let nightly = |user: &mut UserClaims| {
+        user.nats.may.times = vec![crate::jwt::TimeRange {
+            start: "00:00:00".into(),
+            end: "23:59:59".into(),
+        }];
+        user.nats.may.times_location = "Europe/Berlin".into();
+    };
+    let name = "Europe/Berlin".to_owned();
+    assert_eq!(
+        world.with_token(nightly).unwrap_err(),
+        Withheld::Ask(Question::Zone { name: name.clone() })
+    );
+    world.directory.put_zone(&name, crate::Zone::default());
+    assert!(world.with_token(nightly).is_ok());
 }
 
 /// A question, and what is needed to answer it.

@@ -135,12 +135,8 @@ fn a_user_of_a_vouched_account_is_let_in() {
     let account = world.directory.account(user.account).unwrap();
     assert_eq!(*account.name, *world.account.public_key());
     assert!(world.directory.auth_required() && world.directory.needs_nonce());
-    assert!(
-        world
-            .directory
-            .without_connect(&Caller::plain(PeerKind::Client))
-            .is_none()
-    );
+    let caller = Caller::plain(PeerKind::Client);
+    assert_eq!(world.directory.without_connect(&caller), Verdict::Refuse);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_user_needs_its_own_password() {
     assert_eq!(client(&Credentials::default()), None);
     assert_eq!(
         directory.without_connect(&Caller::plain(PeerKind::Client)),
-        None
+        Verdict::Refuse
     );
     let asked = directory.authenticate(&user("b", "pw"), "", &Caller::plain(PeerKind::Client));
     assert!(
@@ -163,12 +163,8 @@ fn the_no_auth_user_is_for_those_who_say_nothing() {
     let silent = Credentials::default();
     assert_eq!(who(&directory, &silent, PeerKind::Client), pair("A", "a"));
     assert_eq!(who(&directory, &user("a", "x"), PeerKind::Client), None);
-    assert_eq!(
-        directory
-            .without_connect(&Caller::plain(PeerKind::Client))
-            .map(|id| id.name().to_owned()),
-        Some("a".into())
-    );
+    let verdict = directory.without_connect(&Caller::plain(PeerKind::Client));
+    assert_eq!(verdict.expected().map(Identity::name), Some("a"));
     plan.no_auth_user = Some("zz".into());
     let refused = Directory::build(&plan, None).unwrap_err();
     assert_eq!(
@@ -284,7 +280,7 @@ fn a_user_comes_in_only_by_the_ways_it_may() {
     assert_eq!(verdict, Verdict::Refuse);
     assert_eq!(
         directory.without_connect(&Caller::plain(PeerKind::Client)),
-        None
+        Verdict::Refuse
     );
 }
 
@@ -320,7 +316,7 @@ fn who_comes_by_websocket_may_be_asked_for_something_else() {
         who(&directory, &user("global", "g"), client),
         pair("$G", "global")
     );
-    assert_eq!(directory.without_connect(&caller), None);
+    assert_eq!(directory.without_connect(&caller), Verdict::Refuse);
     // Everybody else may come without credentials.
     plan.users.clear();
     let directory = Directory::build(&plan, None).unwrap();
@@ -340,7 +336,10 @@ fn who_comes_by_websocket_may_be_asked_for_something_else() {
         no_auth_user: Some("web".into()),
     });
     let directory = Directory::build(&plan, None).unwrap();
-    assert!(directory.without_connect(&caller).is_some());
+    assert!(matches!(
+        directory.without_connect(&caller),
+        Verdict::Accept(_)
+    ));
     assert_eq!(
         by_websocket(&directory, &Credentials::default()),
         Some("web".into())

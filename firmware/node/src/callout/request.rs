@@ -35,6 +35,7 @@ pub(super) fn of(
     user: &str,
     random: &[u8; 32],
 ) -> Result<Request, String> {
+    let asking = &standing_in(asking, delegation);
     let mut claims = AuthRequestClaims::about(&delegation.subject);
     claims.audience = AUDIENCE.to_owned();
     claims.issued_at = server.issued_at_s;
@@ -64,6 +65,17 @@ pub(super) fn of(
     let key = server.xkey.public_key();
     let header = format!("NATS/1.0\r\nNats-Server-Xkey: {key}\r\n\r\n").into_bytes();
     Ok(Request { header, payload })
+}
+
+/// Who says nothing is asked about as the user it becomes; that one's secret stays here.
+fn standing_in(asking: &Asking, delegation: &Delegation) -> Asking {
+    let mut asking = asking.clone();
+    let said = &asking.connect;
+    let said = [&said.user, &said.nkey, &said.auth_token, &said.jwt];
+    if delegation.jwt.is_none() && said.into_iter().all(String::is_empty) {
+        asking.connect.user.clone_from(&delegation.user);
+    }
+    asking
 }
 
 fn server_id(server: &Server<'_>, delegation: &Delegation) -> ServerId {

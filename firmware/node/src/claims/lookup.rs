@@ -72,6 +72,12 @@ impl Node {
             }),
             Question::Account { key } => self.look_up(now, &key, Waiter::Peer(conn, token)),
             Question::Callout(delegation) => self.call_out(now, conn, token, *delegation),
+            Question::NoService { account } => {
+                self.warn(format!(
+                    "No valid account {account:?} for auth callout request: account missing"
+                ));
+                self.answer_peer(now, (conn, token), Answer::Refuse(String::new()));
+            }
             Question::Zone { name } => {
                 let wish = ClaimsWish::Zone { conn, token, name };
                 self.outputs.push_back(Output::Claims(wish));
