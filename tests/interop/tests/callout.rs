@@ -21,14 +21,18 @@ use serde_json::Value;
 const BOUND: Duration = Duration::from_secs(10);
 
 fn setup(keys: &Keys, more: &str) -> Setup {
-    Setup::config(&format!(
+    Setup::config(&text(keys, more))
+}
+
+fn text(keys: &Keys, more: &str) -> String {
+    format!(
         "listen: \"127.0.0.1:-1\"\nserver_name: S\nserver_tags: [\"edge\"]\ndebug: true\n\
          accounts {{ AUTH {{ users: [ {{ user: auth, password: auth }} ] }}, APP {{}}, \
          B {{ users: [ {{ user: b, password: b }} ] }} }}\n\
          authorization {{ timeout: 1\n auth_callout {{ issuer: {}, account: AUTH, \
          auth_users: [ auth ] {more} }} }}\n",
         keys.issuer.public_key()
-    ))
+    )
 }
 
 /// What a client is told after `CONNECT` and `PING`: every line up to `PONG` or the end.
@@ -197,4 +201,56 @@ async fn refusals_are_logged_as_nats_server_logs_them() {
         logs.push(log.await.unwrap());
     }
     assert_eq!(logs[1], logs[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_say_nothing_are_asked_about() {
+    let mut shown = Vec::new();
+    for kind in [Kind::Real, Kind::Leaf] {
+        let keys = Keys::new();
+        let text = format!("{}no_auth_user: b\n", text(&keys, ""));
+        let server = Server::start(kind, &Setup::config(&text));
+        let mut service = Service::start(&server, keys, Sealing::Open).await;
+        let said = tokio::task::spawn_blocking(move || {
+            let mut stream = TcpStream::connect(server.addr()).unwrap();
+            stream.set_read_timeout(Some(BOUND)).unwrap();
+            write!(stream, "SUB app.x 1\r\nPUB app.x 2\r\nhi\r\nPING\r\n").unwrap();
+            let lines = BufReader::new(stream).lines().map_while(Result::ok);
+            let mut lines = lines.skip(1);
+            let mut said = Vec::new();
+            for line in lines.by_ref() {
+                let is_end = line == "PONG" || line.starts_with("-ERR");
+                said.push(line);
+                if is_end {
+                    break;
+                }
+            }
+            said
+        });
+        let claims = service.seen().await;
+        let user = claims["nats"]["client_info"]["user"].clone();
+        shown.push((said.await.unwrap(), user));
+    }
+    assert_eq!(shown[1], shown[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_services_account_nobody_is_let_in() {
+    let mut shown = Vec::new();
+    for kind in [Kind::Real, Kind::Leaf] {
+        let text = text(&Keys::new(), "").replace("account: AUTH", "account: NOPE");
+        let server = Server::start(kind, &Setup::config(&text));
+        let said = tokio::task::spawn_blocking(move || {
+            let said = told(&server, &as_user("alice"), "");
+            let warning = wait_for("the warning", BOUND, || {
+                let log = server.log();
+                let mut lines = log.lines().filter_map(|line| line.split_once("[WRN] "));
+                let found = lines.find(|(_, text)| text.starts_with("No valid account"));
+                found.map(|(_, text)| text.to_owned())
+            });
+            (said, warning)
+        });
+        shown.push(said.await.unwrap());
+    }
+    assert_eq!(shown[1], shown[0]);
 }
