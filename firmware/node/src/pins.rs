@@ -47,7 +47,7 @@ impl Node {
                 "{peer}cid:{} - Failed pinned cert test for key id: {key}",
                 conn.0
             );
-            self.tell_pins(Level::Error, text);
+            self.tell_pins(Level::Debug, text);
             self.broker.close(now, *conn, "TLS Handshake Failure");
         }
         let text = format!(

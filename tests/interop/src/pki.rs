@@ -58,8 +58,14 @@ impl Pki {
 
     /// A server's certificate for `localhost` and 127.0.0.1, in `<name>.pem` and `<name>.key`.
     pub fn server(&self, name: &str) {
+        self.server_from(name, (2025, 1, 1));
+    }
+
+    /// The same, good from this year, month and day on.
+    pub fn server_from(&self, name: &str, (year, month, day): (i32, u8, u8)) {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
+        params.not_before = rcgen::date_time_ymd(year, month, day);
         params.subject_alt_names = vec![
             SanType::DnsName("localhost".try_into().expect("a name")),
             SanType::IpAddress([127, 0, 0, 1].into()),

@@ -141,6 +141,10 @@ async fn receive(
     early: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     let taken = session.receive(bytes, early);
+    // Who speaks no TLS is not answered in TLS.
+    if let Err(error @ rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) = taken {
+        return Err(Fault::Peer(error));
+    }
     let sent = send(line, session).await;
     taken.map_err(Fault::Peer)?;
     sent.map_err(Fault::Line)
