@@ -75,7 +75,8 @@ fn authorization(old: &Config, new: &Config, changes: &mut Changes) {
 
 /// As nats-server, which takes two TLS configurations never for the same.
 fn tls(old: Option<&Tls>, new: Option<&Tls>, changes: &mut Changes) {
-    let timeout = |tls: Option<&Tls>| tls.map_or(0.0, |tls| tls.timeout.as_secs_f64());
+    // A server without TLS has the default as well.
+    let timeout = |tls: Option<&Tls>| tls.map_or(2.0, |tls| tls.timeout.as_secs_f64());
     let (a, b) = (timeout(old), timeout(new));
     changes.note(Reloadable::TlsTimeout, &a, &b, plain);
     let state = if new.is_some() { "enabled" } else { "disabled" };

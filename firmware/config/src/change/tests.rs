@@ -37,7 +37,7 @@ fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
         ("accounts { A {} }", "accounts"),
         (
             "tls { cert_file: a, key_file: b }",
-            "authorization timeout = 3, tls timeout = 2, tls = enabled",
+            "authorization timeout = 3, tls = enabled",
         ),
         (
             "jetstream { enabled: no, limits { max_ack_pending: 5 } }",
@@ -67,7 +67,7 @@ fn tls_goes_and_its_pins_are_counted() {
         (
             tls(""),
             "port: 4222".to_owned(),
-            "authorization timeout = 2, tls timeout = 0, tls = disabled",
+            "authorization timeout = 2, tls = disabled",
         ),
         (tls(""), pinned.clone(), "tls = enabled, 1 pinned_certs"),
         (pinned, tls(""), "tls = enabled, 0 pinned_certs"),
