@@ -383,7 +383,7 @@ fn strangers_have_bounded_room_and_the_oldest_leaves_it() {
         strangers_max: 3,
         ..Limits::default()
     };
-    let mut world = World::new(frond_account::Directory::open_to_all(), limits);
+    let mut world = World::new(Directory::open_to_all(), limits);
     let known: Vec<_> = (0..5).map(|_| world.quiet()).collect();
     let strangers: Vec<_> = (0..8).map(|_| world.connect()).collect();
     let closed: Vec<_> = world.closed.keys().copied().collect();

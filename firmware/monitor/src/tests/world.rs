@@ -141,7 +141,6 @@ impl World {
                     | Output::Resume(_)
                     | Output::Finished
                     | Output::Claims(_)
-                    | Output::Resume(_)
                     | Output::Log { .. } => {}
                 }
             }
