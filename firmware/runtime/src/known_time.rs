@@ -13,9 +13,20 @@ pub(crate) fn path(base: &Path) -> PathBuf {
     base.join("known-time")
 }
 
-/// What was kept; a file that is not there or cannot be read is nothing.
+/// What was kept; a file that is not there or cannot be read is nothing, and damage is said.
 pub(crate) fn read(path: &Path) -> (Option<Timestamp>, Vec<Gap>) {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let path = path.display();
+            tracing::warn!(
+                "{path} is damaged, the latest time known here is lost ({error}): \
+                 it is written anew; check the clock of this machine"
+            );
+            String::new()
+        }
+    };
     let mut lines = text.lines();
     let known = lines
         .next()

@@ -193,7 +193,7 @@ async fn a_disk_that_takes_no_more_loses_nothing_acked() {
 
 /// Files of the data directory, largest first.
 fn store_files(server: &Server) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(server.dir().join("js")).unwrap();
+    let entries = std::fs::read_dir(server.dir().join("js/jetstream")).unwrap();
     let mut files: Vec<_> = entries
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file())
@@ -213,9 +213,7 @@ async fn damaged_files_are_spoken_of() {
             assert_eq!(publish(&context, vec![b'x'; 200]).await, Some(n));
         }
         server.kill();
-        let Some(path) = store_files(&server).into_iter().nth(nth) else {
-            continue;
-        };
+        let path = store_files(&server).into_iter().nth(nth).unwrap();
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         // Past the headers, inside what 300 messages have written.
         file.write_all_at(&[0xa5; 700], 100 * 1024).unwrap();
