@@ -9,7 +9,7 @@
 use bench::{ask, counted, create_stream, idle_bytes_per_connection, lone_publishes, monitored};
 use interop::{Kind, Server, Setup, release_binary};
 
-const BINARY_BYTES_MAX: u64 = 10_000_000;
+const BINARY_BYTES_MAX: u64 = 10_500_000;
 const IDLE_RSS_BYTES_MAX: u64 = 10 * 1024 * 1024;
 const IDLE_CONNECTIONS: usize = 1000;
 const IDLE_CONNECTION_BYTES_MAX: f64 = 4096.0;
