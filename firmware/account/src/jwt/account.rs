@@ -176,15 +176,10 @@ impl Body for Account {
     const ISSUERS_TEXT: &'static str = "[account operator]";
 
     fn of(claims: Claims) -> Option<Claim<Self>> {
-        match claims {
-            Claims::Account(claim) => Some(tiers_win(*claim)),
-            Claims::Operator(_)
-            | Claims::User(_)
-            | Claims::Activation(_)
-            | Claims::AuthRequest(_)
-            | Claims::AuthResponse(_)
-            | Claims::Generic(_) => None,
-        }
+        let Claims::Account(claim) = claims else {
+            return None;
+        };
+        Some(tiers_win(*claim))
     }
 
     fn stamp(&mut self) {

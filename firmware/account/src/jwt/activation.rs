@@ -50,15 +50,10 @@ impl Body for Activation {
     const ISSUERS_TEXT: &'static str = "[account operator]";
 
     fn of(claims: Claims) -> Option<Claim<Self>> {
-        match claims {
-            Claims::Activation(claim) => Some(*claim),
-            Claims::Operator(_)
-            | Claims::Account(_)
-            | Claims::User(_)
-            | Claims::AuthRequest(_)
-            | Claims::AuthResponse(_)
-            | Claims::Generic(_) => None,
-        }
+        let Claims::Activation(claim) = claims else {
+            return None;
+        };
+        Some(*claim)
     }
 
     fn stamp(&mut self) {

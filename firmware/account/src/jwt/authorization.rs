@@ -1,9 +1,8 @@
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::body::Body;
 use super::validation::Validation;
-use super::{Claim, Claims, JwtError, is_default, v1};
+use super::{Claim, Claims, is_default};
 use crate::nkey::{Role, is_public_key};
 
 /// All a server knows about a peer that asks to be let in.
@@ -190,23 +189,14 @@ impl Body for AuthRequest {
     const ISSUERS_TEXT: &'static str = "[server]";
 
     fn of(claims: Claims) -> Option<Claim<Self>> {
-        match claims {
-            Claims::AuthRequest(claim) => Some(*claim),
-            Claims::Operator(_)
-            | Claims::Account(_)
-            | Claims::User(_)
-            | Claims::Activation(_)
-            | Claims::AuthResponse(_)
-            | Claims::Generic(_) => None,
-        }
+        let Claims::AuthRequest(claim) = claims else {
+            return None;
+        };
+        Some(*claim)
     }
 
     fn stamp(&mut self) {
         (self.kind, self.version) = ("authorization_request".to_owned(), 2);
-    }
-
-    fn from_v1(claim: Value) -> Result<Claim<Self>, JwtError> {
-        v1::moved(claim, |_| {})
     }
 
     fn check(claim: &Claim<Self>, wall_s: i64, found: &mut Validation) {
@@ -226,23 +216,14 @@ impl Body for AuthResponse {
     const ISSUERS_TEXT: &'static str = "[account]";
 
     fn of(claims: Claims) -> Option<Claim<Self>> {
-        match claims {
-            Claims::AuthResponse(claim) => Some(*claim),
-            Claims::Operator(_)
-            | Claims::Account(_)
-            | Claims::User(_)
-            | Claims::Activation(_)
-            | Claims::AuthRequest(_)
-            | Claims::Generic(_) => None,
-        }
+        let Claims::AuthResponse(claim) = claims else {
+            return None;
+        };
+        Some(*claim)
     }
 
     fn stamp(&mut self) {
         (self.kind, self.version) = ("authorization_response".to_owned(), 2);
-    }
-
-    fn from_v1(claim: Value) -> Result<Claim<Self>, JwtError> {
-        v1::moved(claim, |_| {})
     }
 
     fn check(claim: &Claim<Self>, wall_s: i64, found: &mut Validation) {

@@ -3,7 +3,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::validation::Validation;
-use super::{Claim, Claims, JwtError};
+use super::{Claim, Claims, JwtError, v1};
 use crate::nkey::Role;
 
 /// What a kind of claim says: the `nats` part of it.
@@ -25,7 +25,9 @@ pub trait Body: Clone + Default + Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// When a part has another type.
-    fn from_v1(claim: Value) -> Result<Claim<Self>, JwtError>;
+    fn from_v1(claim: Value) -> Result<Claim<Self>, JwtError> {
+        v1::moved(claim, |_| {})
+    }
 
     /// Notes what is wrong with it at `wall_s`, unix seconds.
     fn check(claim: &Claim<Self>, wall_s: i64, found: &mut Validation);

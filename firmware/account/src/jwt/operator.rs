@@ -1,9 +1,8 @@
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::body::Body;
 use super::validation::Validation;
-use super::{Claim, Claims, JwtError, OperatorClaims, is_default, v1};
+use super::{Claim, Claims, OperatorClaims, is_default};
 use crate::nkey::{Role, is_public_key};
 
 /// What an operator says about itself.
@@ -56,23 +55,14 @@ impl Body for Operator {
     const ISSUERS_TEXT: &'static str = "[operator]";
 
     fn of(claims: Claims) -> Option<Claim<Self>> {
-        match claims {
-            Claims::Operator(claim) => Some(*claim),
-            Claims::Account(_)
-            | Claims::User(_)
-            | Claims::Activation(_)
-            | Claims::AuthRequest(_)
-            | Claims::AuthResponse(_)
-            | Claims::Generic(_) => None,
-        }
+        let Claims::Operator(claim) = claims else {
+            return None;
+        };
+        Some(*claim)
     }
 
     fn stamp(&mut self) {
         (self.kind, self.version) = ("operator".to_owned(), 2);
-    }
-
-    fn from_v1(claim: Value) -> Result<Claim<Self>, JwtError> {
-        v1::moved(claim, |_| {})
     }
 
     fn check(claim: &Claim<Self>, wall_s: i64, found: &mut Validation) {

@@ -127,15 +127,10 @@ impl Body for User {
     const ISSUERS_TEXT: &'static str = "[account]";
 
     fn of(claims: Claims) -> Option<Claim<Self>> {
-        match claims {
-            Claims::User(claim) => Some(*claim),
-            Claims::Operator(_)
-            | Claims::Account(_)
-            | Claims::Activation(_)
-            | Claims::AuthRequest(_)
-            | Claims::AuthResponse(_)
-            | Claims::Generic(_) => None,
-        }
+        let Claims::User(claim) = claims else {
+            return None;
+        };
+        Some(*claim)
     }
 
     fn stamp(&mut self) {
