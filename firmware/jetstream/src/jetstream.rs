@@ -130,7 +130,7 @@ impl JetStream {
     }
 
     /// Lets an account use streams, or changes what it may use. Its streams that the disk had
-    /// come back.
+    /// come back. With [`AccountLimits::OFF`] they fall silent: stored, and out of reach.
     pub fn enable(
         &mut self,
         now: Now,
@@ -141,7 +141,14 @@ impl JetStream {
     ) {
         self.now = now;
         if let Some(known) = self.accounts.get_mut(&tenant) {
-            known.limits = limits;
+            let former = std::mem::replace(&mut known.limits, limits);
+            if (former == AccountLimits::OFF) != (limits == AccountLimits::OFF) {
+                let ids: Vec<StreamId> = known.by_name.values().copied().collect();
+                for id in ids {
+                    self.listen_for_stream(id);
+                }
+                self.settle(reach);
+            }
             return;
         }
         self.welcome_again(tenant);
@@ -160,6 +167,18 @@ impl JetStream {
             self.watch(stream);
         }
         self.settle(reach);
+    }
+
+    /// Whether an account uses streams or has used some.
+    #[must_use]
+    pub fn knows(&self, tenant: Tenant) -> bool {
+        self.accounts.contains_key(&tenant)
+    }
+
+    /// Whether an account may use no streams now.
+    pub(crate) fn is_off(&self, tenant: Tenant) -> bool {
+        let account = self.accounts.get(&tenant);
+        account.is_none_or(|account| account.limits == AccountLimits::OFF)
     }
 
     /// Takes one input.

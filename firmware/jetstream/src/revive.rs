@@ -34,14 +34,18 @@ impl JetStream {
         }
     }
 
-    /// Listens on a stream's subjects and to its origins, and no longer to those it dropped.
+    /// Listens on a stream's subjects and to its origins, and no longer to those it dropped. In
+    /// an account that may use no streams it listens to nothing.
     pub(crate) fn listen_for_stream(&mut self, id: StreamId) {
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
         };
         let tenant = host.stream.tenant;
-        let wanted = host.stream.config.subjects.clone();
+        let mut wanted = host.stream.config.subjects.clone();
         let mut old = std::mem::take(&mut host.subs);
+        if self.is_off(tenant) {
+            wanted.clear();
+        }
         let mut subs = std::collections::BTreeMap::new();
         for subject in wanted {
             let sub = match old.remove(subject.as_str()) {

@@ -101,6 +101,7 @@ impl<'a> View<'a> {
         streams
             .accounts
             .iter()
+            .filter(|(_, account)| account.limits != AccountLimits::OFF)
             .map(move |(tenant, account)| AccountView {
                 tenant: *tenant,
                 name: &account.name,

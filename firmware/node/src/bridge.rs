@@ -1,5 +1,7 @@
 //! Between the broker and the streams: outputs of one become inputs of the other.
 
+use std::collections::BTreeMap;
+
 use frond_account::AccountId;
 use frond_broker::{Broker, Conn, Level, Source, TraceMark};
 use frond_clock::{Ages, Now};
@@ -100,21 +102,25 @@ impl Node {
         }
     }
 
-    /// Accounts that have JetStream, by the configuration in force.
+    /// Accounts that have JetStream, by the configuration in force; those that had it have it no
+    /// more.
     pub(crate) fn enable_accounts(&mut self, now: Now) {
-        let Some(streams) = &mut self.streams else {
+        let Some(streams) = &self.streams else {
             return;
         };
+        let directory = self.broker.directory();
+        let mut wanted: BTreeMap<AccountId, AccountLimits> = (0..)
+            .map(AccountId)
+            .zip(directory.accounts())
+            .filter(|(id, _)| streams.machine.knows(Tenant(id.0)))
+            .filter(|(id, _)| directory.claimed(*id).is_none())
+            .map(|(id, _)| (id, AccountLimits::OFF))
+            .collect();
         for (name, limits) in setup::jetstream_accounts(&self.config) {
-            if let Some(account) = self.broker.directory().find(&name) {
-                streams.machine.enable(
-                    now,
-                    Tenant(account.0),
-                    &name,
-                    limits,
-                    &Listeners(&self.broker),
-                );
-            }
+            wanted.extend(directory.find(&name).map(|id| (id, limits)));
+        }
+        for (id, limits) in wanted {
+            self.enable_streams(now, id, limits);
         }
         self.enable_all_claimed(now);
         self.turn_away_others(now);

@@ -1,7 +1,11 @@
 //! What hurt people who run brokers, each report as a test: the numbers are those of `field_reports.md`
 //! beside this crate, which says where every other one is shown.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and touch files"
+)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -167,12 +171,12 @@ fn f7_a_reload_equals_a_restart() {
     let http = format!("127.0.0.1:{}", free_port());
     let config = |more: &str| {
         format!(
-            "server_name: edge\nlisten: \"127.0.0.1:-1\"\nhttp: \"{http}\"\njetstream {{ store_dir: \"$DIR/js\", max_file: 1GB }}\n\
-             accounts {{ A {{ jetstream: enabled, users: [{{ user: a, password: a }}] }} }}\n{more}\n"
+            "server_name: edge\nlisten: \"127.0.0.1:-1\"\nhttp: \"{http}\"\njetstream {{ store_dir: \"$DIR/js\", max_file: 1GB }}\n{more}\n"
         )
     };
+    // Until accounts are named, everybody's account has JetStream.
     let mut server = Server::start(Kind::Leaf, &Setup::config(&config("")));
-    let changes = "max_payload: 3000\nmax_connections: 7\nping_interval: \"9s\"\nping_max: 4\nwrite_deadline: \"3s\"\n\
+    let changes = "accounts { A { jetstream: enabled, users: [{ user: a, password: a }] } }\nmax_payload: 3000\nmax_connections: 7\nping_interval: \"9s\"\nping_max: 4\nwrite_deadline: \"3s\"\n\
         max_control_line: 2048\nserver_tags: [a, b]\nauthorization { timeout: 3 }\n\
         leafnodes { remotes [ { url: \"nats://127.0.0.1:1\", account: A, deny_imports: \"x\" } ] }";
     write(&server, &config(changes));

@@ -25,7 +25,6 @@ use frond_wire::{Headers, Message, MessageBuf, headers};
 
 use crate::consumer::ConsumerInput;
 use crate::errors::{self, ApiError};
-use crate::facts::AccountLimits;
 use crate::fetches::Purpose;
 use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
@@ -42,8 +41,7 @@ impl JetStream {
         let Some(endpoint) = Endpoint::parse(&subject) else {
             return;
         };
-        let account = self.accounts.get(&call.tenant);
-        if account.is_none_or(|account| account.limits == AccountLimits::OFF) {
+        if self.is_off(call.tenant) {
             self.answer_turned_away(&call, &endpoint);
         } else if let Endpoint::MessageNext(stream, consumer) = endpoint {
             self.next_messages(&call, stream, consumer, reach);

@@ -28,13 +28,8 @@ impl Node {
 
     fn has_streams(&self, id: AccountId) -> bool {
         let tenant = frond_jetstream::Tenant(id.0);
-        self.streams.as_ref().is_some_and(|streams| {
-            streams
-                .machine
-                .view()
-                .accounts()
-                .any(|it| it.tenant == tenant)
-        })
+        let streams = self.streams.as_ref();
+        streams.is_some_and(|streams| streams.machine.knows(tenant))
     }
 
     pub(crate) fn enable_all_claimed(&mut self, now: Now) {

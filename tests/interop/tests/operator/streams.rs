@@ -42,6 +42,8 @@ async fn streams_go_out_of_reach_and_come_back_with_the_claims() {
         })
         .await;
         assert!(streams.get_stream("ORDERS").await.is_err(), "{kind:?}");
+        let published = streams.publish("orders", "two".into()).await;
+        assert!(published.unwrap().await.is_err(), "{kind:?}");
 
         push(realm.account_jwt(|claims| claims.name = "again".into())).await;
         let mut back = wait_for_async("the stream to be back", BOUND, async || {
