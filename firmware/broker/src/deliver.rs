@@ -150,11 +150,16 @@ impl Broker {
             self.spent.push(id);
         }
         if self.traces {
-            let mut said = Vec::new();
-            encode::msg(&mut said, &shown, sid);
-            self.trace_out(slot, &said);
+            let sid = sid.clone();
+            self.trace_msg(slot, &shown, &sid);
         }
         true
+    }
+
+    fn trace_msg(&mut self, slot: u32, shown: &Message<'_>, sid: &str) {
+        let mut said = Vec::new();
+        encode::msg(&mut said, shown, sid);
+        self.trace_out(slot, &said);
     }
 
     fn deliver_internal(&mut self, account: AccountId, id: u64, delivery: &mut Delivery<'_>) {

@@ -7,12 +7,12 @@ mod order;
 
 pub(crate) use options::{NEITHER, Options, State};
 
-use frond_account::Transport;
+use frond_account::{TlsSession, Transport};
 use frond_clock::Timestamp;
 use serde::Serialize;
 
 use crate::query::Subs;
-use crate::rows::{Connection, Peer, Server};
+use crate::rows::{Connection, Peer, Server, Subscription};
 use crate::subsz::SubDetail;
 use crate::text::{When, empty, go_duration, uptime};
 
@@ -203,31 +203,9 @@ fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
         version: row.version,
         ..ConnInfo::default()
     };
-    match options.subs {
-        Subs::Hidden => {}
-        Subs::Listed => {
-            info.subscriptions_list = row.subs.into_iter().map(|sub| sub.subject).collect();
-        }
-        Subs::Detailed => {
-            info.subscriptions_list_detail = row
-                .subs
-                .into_iter()
-                .map(SubDetail::without_account)
-                .collect();
-        }
-    }
+    info.show_subs(row.subs, options.subs);
     if let Some(tls) = &row.tls {
-        info.tls_version.clone_from(&tls.version);
-        info.tls_cipher_suite.clone_from(&tls.cipher);
-        info.tls_first = tls.first;
-        let certs = tls.peer.iter().filter(|_| options.auth);
-        info.tls_peer_certs = certs
-            .map(|cert| TlsPeerCert {
-                subject: cert.subject.clone(),
-                spki_sha256: cert.subject_pk_sha256.clone(),
-                cert_sha256: cert.cert_sha256.clone(),
-            })
-            .collect();
+        info.show_tls(tls, options.auth);
     }
     info.proxy = row.proxy.map(|key| ProxyKey { key });
     if options.auth {
@@ -243,6 +221,36 @@ fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
         };
     }
     info
+}
+
+impl ConnInfo {
+    fn show_subs(&mut self, subs: Vec<Subscription>, how: Subs) {
+        match how {
+            Subs::Hidden => {}
+            Subs::Listed => {
+                self.subscriptions_list = subs.into_iter().map(|sub| sub.subject).collect();
+            }
+            Subs::Detailed => {
+                let details = subs.into_iter().map(SubDetail::without_account);
+                self.subscriptions_list_detail = details.collect();
+            }
+        }
+    }
+
+    /// Certificates only for those who ask for `auth`.
+    fn show_tls(&mut self, tls: &TlsSession, auth: bool) {
+        self.tls_version.clone_from(&tls.version);
+        self.tls_cipher_suite.clone_from(&tls.cipher);
+        self.tls_first = tls.first;
+        let certs = tls.peer.iter().filter(|_| auth);
+        self.tls_peer_certs = certs
+            .map(|cert| TlsPeerCert {
+                subject: cert.subject.clone(),
+                spki_sha256: cert.subject_pk_sha256.clone(),
+                cert_sha256: cert.cert_sha256.clone(),
+            })
+            .collect();
+    }
 }
 
 #[cfg(test)]

@@ -119,24 +119,7 @@ impl Server {
                 .with_node(|node| node.set_leaf_port(local_port(&listener)));
             leaf = Some(listener);
         }
-        let mut websocket = None;
-        if let Some(at) = &config.websocket.listen {
-            let (listener, on) = bound(&at.host, at.port, "websocket").await?;
-            let scheme = if config.websocket.tls.is_some() {
-                "wss"
-            } else {
-                "ws"
-            };
-            tracing::info!("Listening for websocket clients on {scheme}://{on}");
-            if scheme == "ws" {
-                tracing::warn!("Websocket not configured with TLS. DO NOT USE IN PRODUCTION!");
-            }
-            ports.insert("websocket", vec![url_of(scheme, &listener)]);
-            self.core
-                .with_node(|node| node.set_websocket_port(local_port(&listener)));
-            self.core.open_door(Door::new(config));
-            websocket = Some(listener);
-        }
+        let websocket = self.listen_for_websockets(config, &mut ports).await?;
         let (client, on) = bound(&config.host, config.port, "client").await?;
         ports.insert("nats", vec![url_of("nats", &client)]);
         self.core
@@ -154,29 +137,43 @@ impl Server {
                 }
             );
         }
-        if let Some(listener) = leaf {
-            self.tasks.push(spawn_local(listener::accept(
-                Rc::clone(&self.core),
-                listener,
-                Listener::Leaf,
-            )));
+        let doors = [
+            (leaf, Listener::Leaf),
+            (websocket, Listener::WebSocket),
+            (Some(client), Listener::Client),
+        ];
+        for (listener, kind) in doors {
+            let listener = listener.map(|at| listener::accept(Rc::clone(&self.core), at, kind));
+            self.tasks.extend(listener.map(spawn_local));
         }
-        if let Some(listener) = websocket {
-            self.tasks.push(spawn_local(listener::accept(
-                Rc::clone(&self.core),
-                listener,
-                Listener::WebSocket,
-            )));
-        }
-        self.tasks.push(spawn_local(listener::accept(
-            Rc::clone(&self.core),
-            client,
-            Listener::Client,
-        )));
         self.core.with_node(|node| node.start_links(now))?;
         self.core.handle(Input::Time);
         tracing::info!("Server is ready");
         Ok(())
+    }
+
+    async fn listen_for_websockets(
+        &self,
+        config: &Config,
+        ports: &mut Ports,
+    ) -> Result<Option<TcpListener>, String> {
+        let Some(at) = &config.websocket.listen else {
+            return Ok(None);
+        };
+        let (listener, on) = bound(&at.host, at.port, "websocket").await?;
+        let scheme = match config.websocket.tls {
+            Some(_) => "wss",
+            None => "ws",
+        };
+        tracing::info!("Listening for websocket clients on {scheme}://{on}");
+        if scheme == "ws" {
+            tracing::warn!("Websocket not configured with TLS. DO NOT USE IN PRODUCTION!");
+        }
+        ports.insert("websocket", vec![url_of(scheme, &listener)]);
+        self.core
+            .with_node(|node| node.set_websocket_port(local_port(&listener)));
+        self.core.open_door(Door::new(config));
+        Ok(Some(listener))
     }
 
     fn leave_traces(&mut self, config: &Config, ports: &Ports) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::disallowed_methods,
     reason = "tests fail by panicking, and touch files"
 )]

@@ -241,8 +241,7 @@ impl Directory {
             return None;
         }
         exports()
-            .filter(|export| export.subject == subject)
-            .next_back()
+            .rfind(|export| export.subject == subject)
             .map(|export| (export, true))
             .or_else(|| {
                 let wider = exports().find(|export| is_subset(subject, &export.subject))?;

@@ -54,6 +54,13 @@ fn options_that_do_not_fit_are_refused_where_they_stand() {
             "leafnodes { port: -1, authorization { account: Z } }\n",
             "x.conf:1:1: cannot find local account \"Z\" specified in leafnode authorization (add it to accounts)",
         ),
+    ];
+    refused(&cases);
+}
+
+#[test]
+fn listeners_and_domains_that_do_not_fit_are_refused() {
+    let cases = [
         (
             "websocket { port: -1 }\n",
             "x.conf:1:1: websocket requires TLS configuration (add tls { ... }, or no_tls: true)",
@@ -107,8 +114,12 @@ fn options_that_do_not_fit_are_refused_where_they_stand() {
             "x.conf:1:1: invalid ClientAdvertise value of a:b (write host:port)",
         ),
     ];
+    refused(&cases);
+}
+
+fn refused(cases: &[(&str, &str)]) {
     for (text, want) in cases {
-        assert_eq!(errors(text), want, "{text}");
+        assert_eq!(errors(text), *want, "{text}");
     }
 }
 

@@ -62,7 +62,9 @@ impl Node {
         stop: Option<When>,
     ) -> ClientInfo {
         let directory = self.broker.directory();
-        let account = client.account.unwrap_or(directory.default_account());
+        let account = client
+            .account
+            .unwrap_or_else(|| directory.default_account());
         let known = client.known.as_ref();
         let voucher = known
             .map(|user| directory.voucher(user))
