@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod cycles;
+mod domains;
 mod door;
 mod share;
 
@@ -39,6 +40,7 @@ pub struct Directory {
     pub(crate) callout: Option<Arc<Callout>>,
     /// Public keys of the proxies that are trusted.
     pub(crate) proxies: Vec<String>,
+    default_domains: Arc<BTreeMap<String, String>>,
 }
 
 /// One account.
@@ -136,6 +138,7 @@ impl Directory {
     /// When users contradict each other, see [`DirectoryError`].
     pub fn build(plan: &Plan, former: Option<&Self>) -> Result<Self, DirectoryError> {
         let mut directory = Self::empty();
+        directory.default_domains = Arc::new(plan.default_domains.clone());
         for account in former.map(Self::accounts).unwrap_or_default() {
             let id = directory.add_account(&account.name);
             directory.forget(id);
@@ -306,6 +309,7 @@ impl Directory {
             cert_maps: CertMaps::default(),
             callout: None,
             proxies: Vec::new(),
+            default_domains: Arc::default(),
         }
     }
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
@@ -30,6 +31,9 @@ pub struct Plan {
     pub callout: Option<CalloutPlan>,
     /// Public keys of the proxies that are trusted.
     pub proxies: Vec<String>,
+    /// Accounts whose JetStream is another domain's unless they name one; an empty domain is that
+    /// of whoever answers.
+    pub default_domains: BTreeMap<String, String>,
 }
 
 /// Who may come in by one way, instead of those who may otherwise.

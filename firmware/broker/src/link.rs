@@ -82,6 +82,9 @@ pub trait Upcalls {
     fn has_jetstream(&self, account: AccountId) -> bool;
     /// Whether it is the system account.
     fn is_system(&self, account: AccountId) -> bool;
+    /// Whether its JetStream requests without a domain cross links: `default_js_domain` gives it
+    /// an empty one; of the system account, whether it gives one to anybody.
+    fn has_empty_domain(&self, account: AccountId) -> bool;
     /// Checks credentials as the leafnode listener does; the answer comes as
     /// [`Link::authenticated`], at once or later.
     fn authenticate(&mut self, credentials: Credentials, nonce: &str);

@@ -107,6 +107,10 @@ impl Upcalls for Up<'_> {
         self.broker.directory.system_account() == account
     }
 
+    fn has_empty_domain(&self, account: AccountId) -> bool {
+        self.broker.directory.has_empty_domain(account)
+    }
+
     fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
         let pending = Pending {
             token: 0,

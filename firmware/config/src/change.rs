@@ -114,6 +114,8 @@ pub enum Reloadable {
     Tags,
     /// `server_metadata`
     Metadata,
+    /// `prof_block_rate`
+    ProfBlockRate,
 }
 
 impl Reloadable {
@@ -139,6 +141,7 @@ impl Reloadable {
             Self::Accounts => "accounts",
             Self::Tags => "tags",
             Self::Metadata => "metadata",
+            Self::ProfBlockRate => "prof_block_rate",
             Self::MaxConnections => "max_connections",
             Self::MaxControlLine => "max_control_line",
             Self::MaxPayload => "max_payload",

@@ -310,6 +310,11 @@ pub(crate) fn advice(config: &Config) -> Vec<String> {
     if has_plain_passwords(config) {
         advice.push("Plaintext passwords detected, use nkeys or bcrypt".to_owned());
     }
+    if !config.default_js_domain.is_empty() {
+        let text = "The option `default_js_domain` is a temporary backwards compatibility measure \
+                    and will be removed";
+        advice.push(text.to_owned());
+    }
     if config.limits.max_payload > PAYLOAD_BYTES_ADVISED {
         advice.push(
             "Maximum payloads over 8.00 MB are generally discouraged and could lead to poor \

@@ -2,6 +2,7 @@ use crate::check;
 use crate::error::{ConfigError, ConfigErrors};
 use crate::options::accounts::Account;
 use crate::options::auth::Authorization;
+use crate::options::features::FeatureFlags;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
@@ -99,6 +100,14 @@ pub struct Config {
     pub websocket: WebSocket,
     /// Account to the domain its JetStream requests go to.
     pub default_js_domain: BTreeMap<String, String>,
+    /// Switches for behaviour to come.
+    pub feature_flags: FeatureFlags,
+    /// Where nats-server would serve its profiles, -1 on any port; 0 nowhere. Not served here.
+    pub profile_port: i64,
+    /// How often nats-server would sample what blocks it. Nothing is sampled here.
+    pub profile_block_rate: i64,
+    /// Clients may come through a proxy that says first who they are.
+    pub proxy_protocol: bool,
     /// HTTP and HTTPS ports, when both were asked for: refused.
     pub(crate) monitor_both: Option<(u16, u16)>,
     pub(crate) places: Places,
@@ -144,6 +153,10 @@ impl Default for Config {
             leafnodes: LeafNodes::default(),
             websocket: WebSocket::default(),
             default_js_domain: BTreeMap::new(),
+            feature_flags: FeatureFlags::default(),
+            profile_port: 0,
+            profile_block_rate: 0,
+            proxy_protocol: false,
             monitor_both: None,
             places: Places::default(),
         }

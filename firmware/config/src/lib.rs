@@ -33,6 +33,7 @@ pub use options::accounts::{Account, AccountJetStream, AccountLimits};
 pub use options::auth::{Authorization, ConnectionType, Identity, User};
 pub use options::callout::AuthCallout;
 pub use options::exports::{Export, ExportKind, Latency, Response, ServiceExport};
+pub use options::features::FeatureFlags;
 pub use options::imports::{Import, ImportKind};
 pub use options::jetstream::{JetStream, JetStreamLimits, Sync};
 pub use options::leafnodes::{LeafAuthorization, LeafNodes, LeafUser};

@@ -139,12 +139,7 @@ impl Accept {
             gate.limit_peer(permissions);
         }
         gate.deny_sending(connect.deny_pub.iter().map(String::as_str));
-        deny_jetstream(
-            &mut gate,
-            up.server(),
-            &connect.domain,
-            up.is_system(account),
-        );
+        deny_jetstream(&mut gate, &*up, account, &connect.domain);
         let rule = permissions.and_then(|permissions| permissions.allow_responses);
         Terms {
             account,

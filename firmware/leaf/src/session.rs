@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use frond_account::AccountId;
-use frond_broker::{InterestChange, LinkId, LinkPeer, Sent, ServerFacts, Source, Upcalls, Via};
+use frond_broker::{InterestChange, LinkId, LinkPeer, Sent, Source, Upcalls, Via};
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
 use frond_wire::{Message, Op, encode};
@@ -310,10 +310,21 @@ impl Session {
 }
 
 /// What never crosses a link because each side has its own JetStream.
+/// An account with an empty default domain reaches whoever answers, the system account then nobody.
 /// spec: nats-server v2.15.1 `addLeafNodeConnection` in server/leafnode.go
-pub(crate) fn deny_jetstream(gate: &mut Gate, own: &ServerFacts, peer_domain: &str, system: bool) {
+pub(crate) fn deny_jetstream(
+    gate: &mut Gate,
+    up: &dyn Upcalls,
+    account: AccountId,
+    peer_domain: &str,
+) {
+    let (own, system) = (up.server(), up.is_system(account));
+    let empty = up.has_empty_domain(account);
+    if empty && !system {
+        return;
+    }
     let own_domain = own.domain.as_deref().unwrap_or_default();
-    let apart = own_domain != peer_domain || (!own.jetstream && own_domain.is_empty());
+    let apart = empty || own_domain != peer_domain || (!own.jetstream && own_domain.is_empty());
     if !system || apart {
         gate.deny_sending(JETSTREAM_DENIED);
         gate.deny_receiving(JETSTREAM_DENIED);

@@ -167,13 +167,12 @@ impl Solicit {
         up: &mut dyn Upcalls,
     ) {
         let hello = &greeted.hello;
-        let system = up.is_system(greeted.account);
         let (interval, outstanding) =
             (self.remote.ping_interval, self.remote.pings_outstanding_max);
         let terms = Terms {
             account: greeted.account,
             peer: hello.peer(&self.remote, answer),
-            gate: hello.gate(&self.remote, answer, up.server(), system),
+            gate: hello.gate(&self.remote, answer, &*up, greeted.account),
             headers: hello.headers,
             isolated: self.remote.isolate,
             peer_payload_max: hello.payload_bytes_max,
@@ -218,10 +217,8 @@ impl Solicit {
         } = &mut self.state
             && (info.import.is_some() || info.export.is_some())
         {
-            let system = up.is_system(greeted.account);
-            let gate = greeted
-                .hello
-                .gate(&self.remote, Some(info), up.server(), system);
+            let (hello, account) = (&greeted.hello, greeted.account);
+            let gate = hello.gate(&self.remote, Some(info), &*up, account);
             session.change_gate(gate, up);
         }
     }

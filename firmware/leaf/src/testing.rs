@@ -19,6 +19,7 @@ pub(crate) struct Mock {
     pub(crate) interest: Vec<OwnedInterest>,
     pub(crate) peers: Vec<(LinkId, AccountId, LinkPeer)>,
     pub(crate) full: bool,
+    pub(crate) empty_domain: bool,
     pub(crate) secured: bool,
     rng: Rng,
 }
@@ -80,6 +81,7 @@ impl Mock {
             interest: Vec::new(),
             peers: Vec::new(),
             full: false,
+            empty_domain: false,
             secured: false,
             rng: Rng::seeded(1),
         }
@@ -123,6 +125,9 @@ impl Upcalls for Mock {
     }
     fn is_system(&self, account: AccountId) -> bool {
         account.0 == 1
+    }
+    fn has_empty_domain(&self, _account: AccountId) -> bool {
+        self.empty_domain
     }
     fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
         let user = credentials.user.unwrap_or_default();

@@ -74,7 +74,7 @@ pub(crate) struct Varz<'a> {
     tags: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     metadata: BTreeMap<String, String>,
-    feature_flags: FeatureFlags,
+    feature_flags: BTreeMap<&'static str, bool>,
     #[serde(skip_serializing_if = "empty")]
     trusted_operators_jwt: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
@@ -113,17 +113,6 @@ struct Numbers {
     stale_connections: u64,
     stalled_clients: u64,
     subscriptions: usize,
-}
-
-/// nats-server's switches for behaviour to come: none of it is on here.
-///
-/// spec: answers of nats-server v2.15.1
-#[derive(Debug, Default, Serialize)]
-struct FeatureFlags {
-    js_ack_fc_v2: bool,
-    js_api_reply_v2: bool,
-    js_raft_delete_range: bool,
-    js_snapshot_sources: bool,
 }
 
 /// By the kind of peer; there are no routes and gateways.
@@ -189,7 +178,7 @@ pub(crate) fn document<'a>(
         config_digest: process.config_digest,
         tags: facts.tags,
         metadata: facts.metadata,
-        feature_flags: FeatureFlags::default(),
+        feature_flags: facts.feature_flags,
         trusted_operators_claim: facts
             .operators
             .iter()

@@ -54,6 +54,7 @@ pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
             .as_ref()
             .map(|proxies| proxies.trusted.clone())
             .unwrap_or_default(),
+        default_domains: config.default_js_domain.clone(),
     }
 }
 

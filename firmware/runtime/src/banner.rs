@@ -19,6 +19,9 @@ pub(crate) fn starting(product: &Product, facts: &ServerFacts, options: &Options
     );
     tracing::info!("  Name:     {}", facts.name);
     tracing::info!("  ID:       {}", facts.id);
+    for line in options.config.feature_flags.lines() {
+        tracing::info!("{line}");
+    }
     match &options.path {
         Some(path) => tracing::info!("Using configuration file: {}", path.display()),
         None => tracing::info!("No configuration file: flags and defaults apply"),

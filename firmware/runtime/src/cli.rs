@@ -34,6 +34,17 @@ pub(crate) struct Cli {
         help_heading = "Server"
     )]
     pub(crate) http_port: Option<i32>,
+    /// Port for HTTPS monitoring (-ms)
+    #[arg(
+        long,
+        value_name = "PORT",
+        allow_negative_numbers = true,
+        help_heading = "Server"
+    )]
+    pub(crate) https_port: Option<i32>,
+    /// Port for profiles, taken and not served
+    #[arg(long, value_name = "PORT", allow_negative_numbers = true, hide = true)]
+    pub(crate) profile: Option<i64>,
     /// Configuration file, in nats-server's language
     #[arg(short = 'c', long, value_name = "FILE", help_heading = "Server")]
     pub(crate) config: Option<PathBuf>,
@@ -181,8 +192,6 @@ pub(crate) struct Cli {
 #[command(rename_all = "snake_case")]
 pub(crate) struct Later {
     #[arg(long, hide = true)]
-    https_port: Option<String>,
-    #[arg(long, hide = true)]
     routes: Option<String>,
     #[arg(long, hide = true)]
     cluster: Option<String>,
@@ -196,8 +205,6 @@ pub(crate) struct Later {
     no_advertise: Option<bool>,
     #[arg(long, hide = true)]
     connect_retries: Option<String>,
-    #[arg(long, hide = true)]
-    profile: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -224,7 +231,6 @@ impl Later {
     fn given(&self) -> Option<&'static str> {
         let on = |flag: Option<bool>| flag == Some(true);
         [
-            ("https_port", self.https_port.is_some()),
             ("routes", self.routes.is_some()),
             ("cluster", self.cluster.is_some()),
             ("cluster_name", self.cluster_name.is_some()),
@@ -232,7 +238,6 @@ impl Later {
             ("cluster_advertise", self.cluster_advertise.is_some()),
             ("no_advertise", on(self.no_advertise)),
             ("connect_retries", self.connect_retries.is_some()),
-            ("profile", self.profile.is_some()),
         ]
         .into_iter()
         .find_map(|(name, given)| given.then_some(name))

@@ -101,6 +101,14 @@ impl Options {
                 port: port_of("http_port", port)?,
             });
         }
+        if let Some(port) = cli.https_port {
+            config.monitor = Some(Listen {
+                host: config.host.clone(),
+                port: port_of("https_port", port)?,
+            });
+            config.monitor_tls = true;
+        }
+        put(&mut config.profile_port, cli.profile);
         set(&mut config.server_name, cli.name.clone());
         set(&mut config.client_advertise, cli.client_advertise.clone());
         set(&mut config.pid_file, cli.pid.as_deref().map(text));
@@ -128,6 +136,8 @@ impl Options {
             &mut config.log.trace,
             cli.trace.or(cli.trace_verbose).or(both),
         );
+        let verbose = cli.trace_verbose.or(cli.debug_trace_verbose);
+        put(&mut config.log.trace_verbose, verbose);
         set(&mut config.log.max_traced_msg_len, cli.max_traced_msg_len);
         put(&mut config.log.time, cli.logtime);
         put(&mut config.log.time_utc, cli.logtime_utc);

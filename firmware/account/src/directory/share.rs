@@ -8,7 +8,7 @@ use frond_subject::{
     Transform, is_literal, is_subset, is_valid_filter, with_references, without_references,
 };
 
-use super::{DEFAULT_ACCOUNT, Directory, cycles};
+use super::{DEFAULT_ACCOUNT, Directory, cycles, domains};
 use crate::shared::THRESHOLD;
 use crate::{
     AccountId, AccountPlan, Export, ExportAccess, ExportKind, Import, ImportKind, Mappings, Rename,
@@ -23,7 +23,9 @@ impl Directory {
             let Some(account) = self.accounts.get_mut(id.0 as usize) else {
                 continue;
             };
-            let mappings = Mappings::new(&account.plan.mappings);
+            let mut renames = account.plan.mappings.clone();
+            renames.extend(domains::renames(&self.default_domains, account));
+            let mappings = Mappings::new(&renames);
             account.sharing = Sharing {
                 mappings,
                 ..Sharing::default()

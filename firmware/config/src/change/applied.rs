@@ -138,6 +138,8 @@ fn limits(old: &Config, new: &Config, changes: &mut Changes) {
     changes.note(Reloadable::ConnectErrorReports, a, b, plain);
     let (a, b) = (&old.reconnect_error_reports, &new.reconnect_error_reports);
     changes.note(Reloadable::ReconnectErrorReports, a, b, plain);
+    let (a, b) = (&old.profile_block_rate, &new.profile_block_rate);
+    changes.note(Reloadable::ProfBlockRate, a, b, plain);
     let (a, b) = (&old.no_fast_producer_stall, &new.no_fast_producer_stall);
     changes.note(Reloadable::NoFastProducerStall, a, b, plain);
 }

@@ -3,6 +3,7 @@
 use super::{ReloadRefused, number, optional, plain};
 use crate::config::Config;
 use crate::duration::Go;
+use crate::options::features::FeatureFlags;
 use crate::options::jetstream::{JetStream, Sync};
 use crate::options::leafnodes::LeafNodes;
 use crate::options::operator::OperatorMode;
@@ -158,7 +159,10 @@ fn accounts_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
         &old.default_js_domain,
         &new.default_js_domain,
         go_map,
-    )
+    )?;
+    kept("ProfPort", &old.profile_port, &new.profile_port, plain)?;
+    let (a, b) = (&old.feature_flags, &new.feature_flags);
+    kept("FeatureFlags", a, b, FeatureFlags::shown)
 }
 
 fn callout_is_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {

@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod auth;
 pub(crate) mod callout;
 pub(crate) mod exports;
+pub(crate) mod features;
 pub(crate) mod imports;
 pub(crate) mod jetstream;
 pub(crate) mod leafnodes;

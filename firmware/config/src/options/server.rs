@@ -135,7 +135,7 @@ fn wait_for_tls(map: &Map, config: &mut Config) {
 /// Options that are taken so that a file of nats-server's starts, and change nothing: they are said.
 fn without_effect(key: &str) -> Option<&'static str> {
     match key {
-        "default_js_domain" => Some("a leafnode keeps $JS.API to itself"),
+        "prof_port" | "prof_block_rate" => Some("there are no profiles of Go's runtime"),
         _ => None,
     }
 }
@@ -211,6 +211,9 @@ fn read_identity(key: &str, value: &Value, config: &mut Config, report: &mut Rep
             Some(_) => set(&mut config.system_account, report.text(value)),
             None => report.error(&value.at, "system account name must be a string", ""),
         },
+        "feature_flags" => config.feature_flags.read(value, report),
+        "prof_port" => set(&mut config.profile_port, report.integer(value)),
+        "prof_block_rate" => set(&mut config.profile_block_rate, report.integer(value)),
         "default_js_domain" => {
             let wrong = "error default_js_domain config";
             set(

@@ -328,7 +328,7 @@ fn secrets_are_never_shown() {
 
 #[test]
 fn an_option_that_changes_nothing_is_said() {
-    let said = notes("default_js_domain: {A: x}");
+    let said = notes("prof_port: 6060");
     assert!(
         said.len() == 1 && said.concat().contains("has no effect here"),
         "{said:?}"

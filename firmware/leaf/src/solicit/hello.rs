@@ -1,5 +1,5 @@
 use frond_account::{AccountId, SubjectRules, nkey};
-use frond_broker::{LinkPeer, ServerFacts};
+use frond_broker::{LinkPeer, ServerFacts, Upcalls};
 use frond_wire::{LeafConnect, ServerInfo, SubjectPermission};
 
 use crate::gate::{Gate, Role};
@@ -109,8 +109,8 @@ impl Hello {
         &self,
         remote: &Remote,
         answer: Option<&ServerInfo>,
-        own: &ServerFacts,
-        system: bool,
+        up: &dyn Upcalls,
+        account: AccountId,
     ) -> Gate {
         let role = if remote.hub { Role::Hub } else { Role::Spoke };
         let mut gate = Gate::open(role);
@@ -121,7 +121,7 @@ impl Hello {
         );
         gate.deny_sending(remote.deny_exports.iter().map(String::as_str));
         gate.deny_receiving(remote.deny_imports.iter().map(String::as_str));
-        deny_jetstream(&mut gate, own, &self.domain, system);
+        deny_jetstream(&mut gate, up, account, &self.domain);
         gate
     }
 

@@ -16,6 +16,7 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
         start: view.started.wall,
         tags: config.server_tags.clone(),
         metadata: config.server_metadata.clone(),
+        feature_flags: config.feature_flags.all(),
         operators: config.operator_mode.operators.clone(),
         system_account: system
             .map(|account| account.name.to_string())

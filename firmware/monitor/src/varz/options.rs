@@ -18,6 +18,7 @@ pub(crate) struct Facts {
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: BTreeMap<String, String>,
     pub(crate) system_account: String,
+    pub(crate) feature_flags: BTreeMap<&'static str, bool>,
     /// The operators' JWTs.
     pub(crate) operators: Vec<String>,
 }

@@ -57,7 +57,7 @@ impl Node {
             ver: facts.version.clone(),
             tags: self.config.server_tags.clone(),
             metadata: self.config.server_metadata.clone(),
-            feature_flags: FEATURE_FLAGS.into_iter().collect(),
+            feature_flags: self.config.feature_flags.all(),
             jetstream: facts.jetstream,
             flags: if facts.jetstream { CAPABILITIES } else { 0 },
             seq,
@@ -65,14 +65,6 @@ impl Node {
         }
     }
 }
-
-/// What nats-server 2.15.1 tells when its configuration sets none.
-const FEATURE_FLAGS: [(&str, bool); 4] = [
-    ("js_ack_fc_v2", false),
-    ("js_api_reply_v2", false),
-    ("js_raft_delete_range", true),
-    ("js_snapshot_sources", false),
-];
 
 /// JetStream, binary stream snapshots, raft traffic in the accounts.
 const CAPABILITIES: u64 = 0b111;
