@@ -23,7 +23,7 @@ const SUBJECTS: [(&str, &str); 9] = [
 
 /// The renamings that send an account's requests to its domain. An account with JetStream of its
 /// own has none; `$G` is registered before it has any.
-pub(super) fn renames(domains: &BTreeMap<String, String>, account: &Account) -> Vec<Mapping> {
+fn renames(domains: &BTreeMap<String, String>, account: &Account) -> Vec<Mapping> {
     let domain = domains.get(&*account.name).map_or("", String::as_str);
     let own = account.jetstream && &*account.name != DEFAULT_ACCOUNT;
     if domain.is_empty() || own {
@@ -41,6 +41,14 @@ pub(super) fn renames(domains: &BTreeMap<String, String>, account: &Account) -> 
 }
 
 impl Directory {
+    /// All that an account renames: what its plan says, and what its default domain asks for.
+    #[must_use]
+    pub fn renames(&self, account: &Account) -> Vec<Mapping> {
+        let mut all = account.plan.mappings.clone();
+        all.extend(renames(&self.default_domains, account));
+        all
+    }
+
     /// Whether an account's JetStream requests without a domain cross links: its own default
     /// domain is empty; of the system account, any is.
     #[must_use]

@@ -8,7 +8,7 @@ use frond_subject::{
     Transform, is_literal, is_subset, is_valid_filter, with_references, without_references,
 };
 
-use super::{DEFAULT_ACCOUNT, Directory, cycles, domains};
+use super::{DEFAULT_ACCOUNT, Directory, cycles};
 use crate::shared::THRESHOLD;
 use crate::{
     AccountId, AccountPlan, Export, ExportAccess, ExportKind, Import, ImportKind, Mappings, Rename,
@@ -20,12 +20,11 @@ impl Directory {
     /// before the services, as nats-server reads them.
     pub(super) fn share(&mut self, ids: &[AccountId]) {
         for id in ids {
+            let renames = self.account(*id).map(|account| self.renames(account));
             let Some(account) = self.accounts.get_mut(id.0 as usize) else {
                 continue;
             };
-            let mut renames = account.plan.mappings.clone();
-            renames.extend(domains::renames(&self.default_domains, account));
-            let mappings = Mappings::new(&renames);
+            let mappings = Mappings::new(&renames.unwrap_or_default());
             account.sharing = Sharing {
                 mappings,
                 ..Sharing::default()

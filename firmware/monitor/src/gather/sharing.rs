@@ -28,9 +28,10 @@ pub(crate) fn sharing(view: &View<'_>, name: &str) -> Sharing {
     if let Some(system) = system {
         imports.extend(system_imports(&system.name, name, is_system, has_streams));
     }
-    let mappings = account.plan.mappings.iter();
+    let mappings = directory.renames(account);
     Sharing {
         mappings: mappings
+            .iter()
             .map(|mapping| (mapping.source.clone(), destinations(mapping)))
             .collect(),
         exports,
