@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/subject", &[]),
     ("firmware/wire", &[]),
     ("firmware/websocket", &[]),
+    ("firmware/backup", &[]),
     ("board-support/board", &[]),
     ("firmware/account", &["firmware/subject"]),
     (
@@ -34,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/wire",
             "firmware/subject",
             "firmware/clock",
+            "firmware/backup",
         ],
     ),
     ("firmware/store", &["firmware/ledger"]),
@@ -104,6 +106,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 pub(crate) const PURE: &[&str] = &[
     "board-support/board",
     "firmware/account",
+    "firmware/backup",
     "firmware/broker",
     "firmware/clock",
     "firmware/config",

@@ -1,0 +1,50 @@
+use bytes::Bytes;
+
+/// Bytes that came and were not read, in one piece.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    read: usize,
+}
+
+impl Buffer {
+    /// What is there.
+    pub(crate) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.read..).unwrap_or_default()
+    }
+
+    /// How much is there.
+    pub(crate) fn len(&self) -> usize {
+        self.rest().len()
+    }
+
+    /// Whether there is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds at the end.
+    pub(crate) fn push(&mut self, more: &[u8]) {
+        if self.read > 0 && self.read >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.read);
+            self.read = 0;
+        }
+        self.bytes.extend_from_slice(more);
+    }
+
+    /// The first `len` bytes are read.
+    pub(crate) fn skip(&mut self, len: usize) {
+        self.read = (self.read + len).min(self.bytes.len());
+        if self.read == self.bytes.len() {
+            self.bytes.clear();
+            self.read = 0;
+        }
+    }
+
+    /// The first `len` bytes, read, as a copy; `None` when they are not there.
+    pub(crate) fn take(&mut self, len: usize) -> Option<Bytes> {
+        let taken = Bytes::copy_from_slice(self.rest().get(..len)?);
+        self.skip(len);
+        Some(taken)
+    }
+}

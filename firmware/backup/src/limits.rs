@@ -1,0 +1,18 @@
+//! Every bound of this crate, named by its unit.
+
+/// Bytes that one written frame holds before compression.
+pub const FRAME_BYTES_WRITTEN: usize = 64 * 1024;
+/// Bytes that one frame may hold unpacked: S2's own bound.
+pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of one frame as it comes, with its checksum.
+pub const CHUNK_BYTES_MAX: usize = FRAME_BYTES_MAX + FRAME_BYTES_MAX / 6 + 64;
+/// A name in the archive: a message's subject, or a path.
+pub const NAME_BYTES_MAX: usize = 64 * 1024;
+/// One message with all its parts, as nats-server bounds a record.
+pub const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// A description or a consumer's progress.
+pub const FILE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// What a tar says of a file beside its header.
+pub const PAX_BYTES_MAX: usize = 64 * 1024;
+/// Bytes that may wait to be read, unless they came in one piece.
+pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
