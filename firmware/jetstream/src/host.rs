@@ -34,6 +34,8 @@ pub(crate) enum Ack<'a> {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) stream: Stream,
+    /// The name of its account.
+    account: Box<str>,
     pub(crate) presence: Presence,
     pub(crate) consumers: BTreeMap<ConsumerId, Attached>,
     pub(crate) by_name: BTreeMap<Box<str>, ConsumerId>,
@@ -54,13 +56,19 @@ pub(crate) struct Attached {
 
 impl Host {
     /// A stream nobody consumes yet, in a domain when one is configured.
-    pub(crate) fn new(stream: Stream, presence: Presence, domain: Option<&str>) -> Self {
+    pub(crate) fn new(
+        stream: Stream,
+        account: &str,
+        presence: Presence,
+        domain: Option<&str>,
+    ) -> Self {
         let name = go_json::to_string(&stream.config.name);
         let domain = domain.map_or_else(String::new, |domain| {
             format!(",\"domain\":{}", go_json::to_string(&domain))
         });
         Self {
             stream,
+            account: account.into(),
             presence,
             consumers: BTreeMap::new(),
             by_name: BTreeMap::new(),
@@ -143,6 +151,7 @@ impl Host {
         let config = &self.stream.config;
         StreamFacts {
             name: config.name.as_str().into(),
+            account: self.account.clone(),
             domain: domain.map(Into::into),
             subjects: config.subjects.iter().map(|s| s.as_str().into()).collect(),
             retention: match config.retention {

@@ -66,11 +66,12 @@ impl JetStream {
     /// The limits are kept again and consumers restored, before anybody sees the stream.
     fn revive_stream(&mut self, tenant: Tenant, meta: StreamMeta, found: &RecoveredStream) {
         let id = found.stream;
+        let owner = meta.account.clone();
         let mut stream = Stream::recovered(id, tenant, meta, found);
         let mut removed = Removed::default();
         stream.enforce_all(self.now.wall, &self.ages, &mut removed);
         let name: Box<str> = stream.config.name.as_str().into();
-        let host = Host::new(stream, Presence::Here, self.facts.domain.as_deref());
+        let host = Host::new(stream, &owner, Presence::Here, self.facts.domain.as_deref());
         self.hosts.insert(id, host);
         if let Some(account) = self.accounts.get_mut(&tenant) {
             account.by_name.insert(name, id);

@@ -48,6 +48,7 @@ impl JetStream {
             | Endpoint::ConsumerDelete(..)
             | Endpoint::ConsumerReset(..)
             | Endpoint::ConsumerPause(..)
+            | Endpoint::ConsumerUnpin(..)
             | Endpoint::Clustered(_)
             | Endpoint::Unbuilt(..) => {
                 let error = errors::NOT_ENABLED_FOR_ACCOUNT;

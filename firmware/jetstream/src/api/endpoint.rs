@@ -20,6 +20,7 @@ pub(crate) enum Endpoint<'a> {
     ConsumerDelete(&'a str, &'a str),
     ConsumerReset(&'a str, &'a str),
     ConsumerPause(&'a str, &'a str),
+    ConsumerUnpin(&'a str, &'a str),
     MessageNext(&'a str, &'a str),
     /// With the subject whose last message is wanted, when it is part of the request's.
     DirectGet(&'a str, Option<&'a str>),
@@ -116,10 +117,7 @@ impl<'a> Endpoint<'a> {
                 Some(Self::Clustered("consumer_leader_stepdown_response"))
             }
             ["PAUSE", stream, consumer] => Some(Self::ConsumerPause(stream, consumer)),
-            ["UNPIN", _, _] => Some(Self::Unbuilt(
-                "consumer_unpin_response",
-                errors::CONSUMER_INVALID_PRIORITY_GROUP,
-            )),
+            ["UNPIN", stream, consumer] => Some(Self::ConsumerUnpin(stream, consumer)),
             _ => None,
         }
     }
@@ -142,6 +140,7 @@ impl<'a> Endpoint<'a> {
             | Self::ConsumerDelete(stream, consumer)
             | Self::ConsumerReset(stream, consumer)
             | Self::ConsumerPause(stream, consumer)
+            | Self::ConsumerUnpin(stream, consumer)
             | Self::MessageNext(stream, consumer) => (stream, consumer),
             Self::AccountInfo
             | Self::StreamNames
@@ -171,6 +170,7 @@ impl<'a> Endpoint<'a> {
             Self::ConsumerDelete(..) => "consumer_delete_response",
             Self::ConsumerReset(..) => "consumer_reset_response",
             Self::ConsumerPause(..) => "consumer_pause_response",
+            Self::ConsumerUnpin(..) => "consumer_unpin_response",
             Self::Clustered(kind) | Self::Unbuilt(kind, _) => kind,
             Self::MessageNext(..) | Self::DirectGet(..) => "",
         }

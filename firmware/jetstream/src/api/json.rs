@@ -5,9 +5,11 @@
 
 mod parse;
 mod read;
+mod unmarshal;
 
 pub(crate) use parse::{Json, parse};
 pub(crate) use read::{Field, fields, flexible_object, request};
+pub(crate) use unmarshal::unmarshal;
 
 use crate::errors::{ApiError, INVALID_JSON};
 

@@ -15,6 +15,7 @@ mod messages;
 mod pages;
 mod pause;
 mod streams;
+mod unpin;
 mod updates;
 
 pub(crate) use call::Call;
@@ -173,6 +174,9 @@ impl JetStream {
             }
             Endpoint::ConsumerPause(name, consumer) => {
                 self.consumer_pause(call, name, consumer, reach)
+            }
+            Endpoint::ConsumerUnpin(name, consumer) => {
+                self.consumer_unpin(call, name, consumer, reach)
             }
             Endpoint::Clustered(_) => Err(errors::CLUSTER_REQUIRED),
             Endpoint::Unbuilt(_, ref error) => Err(error.clone()),

@@ -347,6 +347,7 @@ impl JetStream {
             .ok_or(errors::NO_ACCOUNT)?;
         account.by_name.insert(name.as_str().into(), id);
         let meta = recover::encode(&account.name, self.now.wall, &config);
+        let owner = account.name.clone();
         let stream = Stream::new(id, call.tenant, config, self.now.wall);
         let (group, is_memory) = (stream.group(), stream.is_memory());
         let first = stream.contents.first();
@@ -355,7 +356,7 @@ impl JetStream {
         } else {
             Presence::Coming
         };
-        let host = Host::new(stream, presence, self.facts.domain.as_deref());
+        let host = Host::new(stream, &owner, presence, self.facts.domain.as_deref());
         self.hosts.insert(id, host);
         if is_memory {
             self.listen_for_stream(id);

@@ -11,6 +11,7 @@ use super::limits;
 use super::machine::{Consumer, Mode};
 use super::scene::Scene;
 use super::status;
+use super::waiting::Taker;
 
 /// What comes next.
 enum Choice {
@@ -108,8 +109,8 @@ impl Consumer {
             self.pace.resume_at = Some(at);
             return Attempt::Stopped;
         }
-        let parcel = self.pack(seq, fresh, time, &body);
-        match self.send(scene, &parcel) {
+        let mut parcel = self.pack(seq, fresh, time, &body);
+        match self.send(scene, &mut parcel) {
             Some(size) => Attempt::Sent(size),
             None => Attempt::Stopped,
         }
@@ -238,16 +239,13 @@ impl Consumer {
     }
 
     /// Sends it to whoever is next and notes that; `None` when nobody takes it.
-    fn send(&mut self, scene: &Scene<'_>, parcel: &Parcel<'_>) -> Option<usize> {
-        let size = parcel.size();
-        let signed = i64::try_from(size).unwrap_or(i64::MAX);
-        let (to, unused) = match &mut self.mode {
-            Mode::Push(push) => (push.subject(), None),
-            Mode::Pull(waiting) => {
-                let taker = waiting.take(scene.mono(), signed, scene.listens, &mut self.out)?;
-                (taker.reply, taker.bytes_unused)
-            }
+    fn send(&mut self, scene: &Scene<'_>, parcel: &mut Parcel<'_>) -> Option<usize> {
+        let Some((to, unused)) = self.receiver(scene, parcel) else {
+            self.nothing_now();
+            return None;
         };
+        parcel.header = self.with_pin(std::mem::take(&mut parcel.header));
+        let size = parcel.size();
         self.note(scene, parcel);
         self.out.push(ConsumerOutput::Deliver {
             shown: parcel.body.subject().into(),
@@ -259,6 +257,41 @@ impl Consumer {
         }
         self.sent(scene, size);
         Some(size)
+    }
+
+    /// Who gets it, and how many bytes more they would have taken.
+    fn receiver(
+        &mut self,
+        scene: &Scene<'_>,
+        parcel: &Parcel<'_>,
+    ) -> Option<(Box<str>, Option<i64>)> {
+        if let Mode::Push(push) = &self.mode {
+            return Some((push.subject(), None));
+        }
+        let size = i64::try_from(parcel.size()).unwrap_or(i64::MAX);
+        let new_pin = if self.pins() && self.pin.is_none() {
+            self.rng.nuid()
+        } else {
+            String::new()
+        };
+        let taker = self.take(scene, size, parcel.fresh, &new_pin)?;
+        if let Some(group) = taker.pinned_in {
+            self.pin(scene, &new_pin, &group);
+        }
+        Some((taker.reply, taker.bytes_unused))
+    }
+
+    fn take(&mut self, scene: &Scene<'_>, size: i64, fresh: bool, new_pin: &str) -> Option<Taker> {
+        let held = self.pin.take();
+        let rule = self.rule(held.as_ref(), fresh, new_pin);
+        let taker = match &mut self.mode {
+            Mode::Push(_) => None,
+            Mode::Pull(waiting) => {
+                waiting.take(scene.mono(), size, rule, scene.listens, &mut self.out)
+            }
+        };
+        self.pin = held;
+        taker
     }
 
     /// Progress after a delivery.

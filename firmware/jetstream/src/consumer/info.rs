@@ -3,6 +3,7 @@ use serde::Serialize;
 
 use super::config::{ConsumerConfig, write_time};
 use super::machine::{Consumer, Mode};
+use super::pausing::text_or_zero;
 use super::progress::Floor;
 
 /// A consumer as `$JS.API.CONSUMER.INFO` and `CREATE` show it, without what only clusters have.
@@ -28,6 +29,19 @@ pub(crate) struct ConsumerInfo {
     pub(crate) pause_remaining: Option<u64>,
     #[serde(serialize_with = "write_time")]
     pub(crate) ts: Timestamp,
+    /// The first group only, as nats-server shows it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) priority_groups: Vec<GroupState>,
+}
+
+/// Who is served in a priority group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct GroupState {
+    group: Box<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pinned_client_id: Option<Box<str>>,
+    /// Go's zero time while nobody is pinned.
+    pinned_ts: String,
 }
 
 /// Both numbers of one delivery, and when something happened there last.
@@ -79,7 +93,18 @@ impl Consumer {
             paused: paused.is_some(),
             pause_remaining: paused.and_then(|rest| u64::try_from(rest.as_nanos()).ok()),
             ts: now.wall,
+            priority_groups: self.group_state().into_iter().collect(),
         }
+    }
+
+    fn group_state(&self) -> Option<GroupState> {
+        let group = self.config.priority_groups.first()?;
+        let pin = self.pin.as_ref();
+        Some(GroupState {
+            group: group.as_str().into(),
+            pinned_client_id: pin.map(|pin| pin.id.clone()),
+            pinned_ts: text_or_zero(pin.map(|pin| pin.since)),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use super::config::{ConsumerConfig, StreamFacts};
 use super::idle::Idle;
 use super::io::{ConsumerInput, ConsumerOutput, Messages};
 use super::outbox::Outbox;
+use super::pinning::Pin;
 use super::progress::Progress;
 use super::pushing::Push;
 use super::rate::Rate;
@@ -38,6 +39,8 @@ pub(crate) struct Consumer {
     pub(super) bodies: ReadAhead,
     pub(super) mode: Mode,
     pub(super) pace: Pace,
+    /// The client that is served alone.
+    pub(super) pin: Option<Pin>,
     pub(super) idle: Idle,
     pub(super) saver: Saver,
     pub(super) delivered_at: Option<Timestamp>,
@@ -161,6 +164,7 @@ impl Consumer {
                 rate: rate(&config, stream),
                 ..Pace::default()
             },
+            pin: None,
             idle: Idle::new(now.mono, &config, &mut rng),
             saver: Saver::new(volatile),
             delivered_at: None,
@@ -284,6 +288,7 @@ impl Consumer {
     /// Everything that happens by itself.
     fn tick(&mut self, scene: &Scene<'_>) {
         self.tick_pause(scene);
+        self.tick_pin(scene);
         self.redeliver_due(scene);
         match &mut self.mode {
             Mode::Pull(waiting) => {
@@ -304,6 +309,7 @@ impl Consumer {
             self.mode_deadline(),
             self.pace.resume_at,
             self.idle_deadline(),
+            self.pin_deadline(),
             self.saver.deadline(),
             paused,
         ]

@@ -18,6 +18,8 @@ mod limits;
 mod machine;
 mod outbox;
 mod pausing;
+mod pinning;
+mod priority;
 mod progress;
 mod pull;
 mod pulling;
@@ -40,7 +42,7 @@ mod tests;
 
 pub(crate) use config::{
     AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
-    admit_change, admit_new, pause_time, same, write_time,
+    admit_change, admit_new, is_group_name, pause_time, same, write_time,
 };
 pub(crate) use duration::go_duration;
 pub(crate) use info::ConsumerInfo;

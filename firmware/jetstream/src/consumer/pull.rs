@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::config::{ConsumerConfig, PriorityPolicy};
+use super::config::ConsumerConfig;
 use super::duration::go_duration;
 use crate::api::json;
 
@@ -17,6 +17,13 @@ pub(crate) struct PullRequest {
     pub(crate) no_wait: bool,
     /// A sign of life after so many nanoseconds without a message.
     pub(crate) idle_heartbeat: i64,
+    /// What it says of itself among others; only a document can.
+    pub(crate) standing: Option<Standing>,
+}
+
+/// Where a request stands among those of other clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
     /// The priority group.
     pub(crate) group: String,
     /// Only while at least so many messages wait.
@@ -45,9 +52,11 @@ impl PullRequest {
             });
         }
         let bad = |error: &str| format!("400 Bad Request - {error}");
-        let value: Value =
-            serde_json::from_slice(body).map_err(|error| bad(&go_words(body, &error)))?;
-        let mut request = Self::default();
+        let value = json::unmarshal(body).map_err(|error| bad(&error))?;
+        let mut request = Self {
+            standing: Some(Standing::default()),
+            ..Self::default()
+        };
         for (key, value) in value.as_object().into_iter().flatten() {
             request
                 .set(&key.to_ascii_lowercase(), value)
@@ -73,14 +82,10 @@ impl PullRequest {
             "idle_heartbeat" => {
                 self.idle_heartbeat = typed(key, "time.Duration", value, value.as_i64())?;
             }
-            "group" => self.group = typed(key, "string", value, text(value))?,
-            "min_pending" => self.min_pending = typed(key, "int64", value, value.as_i64())?,
-            "min_ack_pending" => {
-                self.min_ack_pending = typed(key, "int64", value, value.as_i64())?;
+            _ => {
+                let standing = self.standing.get_or_insert_default();
+                standing.set(key, value)?;
             }
-            "id" => self.id = typed(key, "string", value, text(value))?,
-            "priority" => self.priority = typed(key, "int", value, value.as_i64())?,
-            _ => {}
         }
         Ok(())
     }
@@ -108,16 +113,25 @@ impl PullRequest {
                 config.max_bytes
             ));
         }
-        let policy = config.priority_policy;
-        let overflow = self.min_pending != 0 || self.min_ack_pending != 0;
-        if overflow && policy != PriorityPolicy::Overflow {
-            return Err("400 Bad Request - Not a Overflow Priority consumer".into());
-        }
-        if !self.id.is_empty() && policy != PriorityPolicy::PinnedClient {
-            return Err("400 Bad Request - Not a Pinned Client Priority consumer".into());
-        }
-        if !(0..=9).contains(&self.priority) {
-            return Err("400 Bad Request - Priority must be between 0 and 9".into());
+        let standing = self.standing.as_ref();
+        standing.map_or(Ok(()), |standing| {
+            standing.check(config.priority_policy, &config.priority_groups)
+        })
+    }
+}
+
+impl Standing {
+    /// Takes one member; unknown ones don't matter.
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        match key {
+            "group" => self.group = typed(key, "string", value, text(value))?,
+            "min_pending" => self.min_pending = typed(key, "int64", value, value.as_i64())?,
+            "min_ack_pending" => {
+                self.min_ack_pending = typed(key, "int64", value, value.as_i64())?;
+            }
+            "id" => self.id = typed(key, "string", value, text(value))?,
+            "priority" => self.priority = typed(key, "int", value, value.as_i64())?,
+            _ => {}
         }
         Ok(())
     }
@@ -143,30 +157,6 @@ fn typed<T>(key: &str, go_type: &str, value: &Value, found: Option<T>) -> Result
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
-}
-
-/// The reason a text is no JSON, in the words of Go's `Unmarshal`; the API's decoder has others.
-fn go_words(body: &[u8], error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        return "unexpected end of JSON input".to_owned();
-    }
-    let Err(words) = json::parse(body) else {
-        return error.to_string();
-    };
-    let words = match words.rsplit_once(" at offset ") {
-        Some((words, _)) => words,
-        None => &words,
-    };
-    if error.to_string().starts_with("trailing characters") {
-        return words.replace("looking for beginning of value", "after top-level value");
-    }
-    match words.strip_prefix("invalid escape sequence `\\") {
-        Some(rest) => {
-            let escaped = rest.trim_end_matches("` in string");
-            format!("invalid character '{escaped}' in string escape code")
-        }
-        None => words.to_owned(),
-    }
 }
 
 #[cfg(test)]

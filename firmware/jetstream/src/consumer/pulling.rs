@@ -1,9 +1,11 @@
 use frond_wire::MessageBuf;
 
+use super::config::PriorityPolicy;
 use super::machine::{Consumer, Mode};
 use super::pull::PullRequest;
 use super::scene::Scene;
 use super::status::status;
+use super::waiting::Order;
 
 impl Consumer {
     /// A pull request; without a reply subject nobody could be served.
@@ -21,11 +23,11 @@ impl Consumer {
         let verdict = PullRequest::parse(body)
             .and_then(|request| request.check(&self.config).map(|()| request));
         let available = self.num_pending() + self.redelivery.len() as u64;
-        let Mode::Pull(waiting) = &mut self.mode else {
+        if matches!(self.mode, Mode::Push(_)) {
             self.out
                 .publish(status(reply, "409 Consumer is push based"));
             return;
-        };
+        }
         let request = match verdict {
             Ok(request) => request,
             Err(text) => {
@@ -34,6 +36,19 @@ impl Consumer {
             }
         };
         let now = scene.mono();
+        if !self.renew_pin(now, request.standing.as_ref()) {
+            self.out.publish(status(reply, "423 Nats-Pin-Id mismatch"));
+            return;
+        }
+        let order = match self.config.priority_policy {
+            PriorityPolicy::None | PriorityPolicy::Overflow | PriorityPolicy::PinnedClient => {
+                Order::Arrival
+            }
+            PriorityPolicy::Prioritized => Order::Number,
+        };
+        let Mode::Pull(waiting) = &mut self.mode else {
+            return;
+        };
         waiting.make_room(now, scene.listens, &mut self.out);
         if request.no_wait {
             if available == 0 && request.expires == 0 {
@@ -46,7 +61,8 @@ impl Consumer {
                 return;
             }
         }
-        if !waiting.push(now, reply, &request) && request.idle_heartbeat <= 0 {
+        let heartbeat = request.idle_heartbeat;
+        if !waiting.push(now, reply, request, order) && heartbeat <= 0 {
             self.out.publish(status(reply, "409 Exceeded MaxWaiting"));
         }
     }

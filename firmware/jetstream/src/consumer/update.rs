@@ -31,6 +31,9 @@ impl Consumer {
         if old.inactive_threshold != new.inactive_threshold {
             self.idle = Idle::new(now.mono, new, &mut self.rng);
         }
+        if !self.pins() {
+            self.pin = None;
+        }
         let waits_changed = old.ack_wait != new.ack_wait || old.backoff != new.backoff;
         let filters = new.filters();
         if waits_changed {

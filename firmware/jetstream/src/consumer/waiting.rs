@@ -6,8 +6,9 @@ use frond_wire::MessageBuf;
 
 use super::limits;
 use super::outbox::Outbox;
+use super::priority::{Rule, Verdict, number};
 use super::progress::Floor;
-use super::pull::PullRequest;
+use super::pull::{PullRequest, Standing};
 use super::scene::Listens;
 use super::status;
 
@@ -35,8 +36,18 @@ pub(crate) struct Request {
     no_wait: bool,
     expires: Option<Instant>,
     heartbeat: Option<(Duration, Instant)>,
+    standing: Option<Standing>,
     /// The round in which somebody was found to listen.
     live_in: u64,
+}
+
+/// What order requests are served in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// In turn.
+    Arrival,
+    /// By their number, in turn within one.
+    Number,
 }
 
 /// Who gets a message.
@@ -46,6 +57,8 @@ pub(crate) struct Taker {
     pub(crate) reply: Box<str>,
     /// Bytes the request would still have taken, when this message was its last.
     pub(crate) bytes_unused: Option<i64>,
+    /// The group whose other clients stand by from now on, when this one is to be pinned.
+    pub(crate) pinned_in: Option<Box<str>>,
 }
 
 impl Waiting {
@@ -97,13 +110,19 @@ impl Waiting {
         }
     }
 
-    /// Queues a request; false when there is no place.
-    pub(crate) fn push(&mut self, now: Instant, reply: &str, request: &PullRequest) -> bool {
+    /// Queues a request in its order; false when there is no place.
+    pub(crate) fn push(
+        &mut self,
+        now: Instant,
+        reply: &str,
+        request: PullRequest,
+        order: Order,
+    ) -> bool {
         if self.queue.len() >= self.places {
             return false;
         }
         let after = |nanos: i64| Duration::from_nanos(nanos.unsigned_abs());
-        self.queue.push_back(Request {
+        let request = Request {
             reply: reply.into(),
             left: request.batch,
             bytes_left: request.max_bytes.max(0),
@@ -121,9 +140,24 @@ impl Waiting {
                 let every = after(request.idle_heartbeat);
                 (every, now + every)
             }),
+            standing: request.standing,
             live_in: 0,
-        });
+        };
+        self.enqueue(request, order);
         true
+    }
+
+    /// Puts a request behind those that go before it.
+    fn enqueue(&mut self, request: Request, order: Order) {
+        let place = match order {
+            Order::Arrival => self.queue.len(),
+            Order::Number => {
+                let own = number(request.standing.as_ref());
+                let of = |other: &Request| number(other.standing.as_ref());
+                self.queue.partition_point(|other| of(other) <= own)
+            }
+        };
+        self.queue.insert(place, request);
     }
 
     /// A new round of delivery begins: who listens is asked again.
@@ -163,56 +197,51 @@ impl Waiting {
         false
     }
 
-    /// Who takes a message of `size` bytes: the first live request with room for it.
-    /// It goes to the end of the queue when it wants more.
-    // spec: nats-server v2.14.0 server/consumer.go nextWaiting
+    /// Who takes a message of `size` bytes: the first live request that `rule` lets and that
+    /// has room for it. It goes back into the queue when it wants more.
+    // spec: nats-server v2.15.1 server/consumer.go nextWaiting
     pub(crate) fn take(
         &mut self,
         now: Instant,
         size: i64,
+        rule: Rule<'_>,
         reach: &Listens<'_>,
         out: &mut Outbox,
     ) -> Option<Taker> {
+        let mut passed = 0;
         while self.has_taker(now, reach, out) {
-            let mut head = self.queue.pop_front()?;
-            if head.limited && size > head.bytes_left {
-                out.publish(status::unfinished(
-                    &head.reply,
-                    "409 Message Size Exceeds MaxBytes",
-                    head.left,
-                    head.bytes_left,
-                ));
+            let standing = self.queue.front()?.standing.as_ref();
+            let verdict = rule.judge(standing);
+            if verdict == Verdict::Later {
+                self.queue.rotate_left(1);
+                passed += 1;
+                if passed >= self.queue.len() {
+                    return None;
+                }
                 continue;
             }
-            return Some(self.serve(now, size, &mut head).unwrap_or_else(|| {
-                let reply = head.reply.clone();
-                self.queue.push_back(head);
-                Taker {
-                    reply,
-                    bytes_unused: None,
-                }
-            }));
+            let mut head = self.queue.pop_front()?;
+            if verdict == Verdict::WrongPin {
+                out.publish(head.unfinished("423 Nats-Wrong-Pin-Id"));
+                continue;
+            }
+            if head.limited && size > head.bytes_left {
+                out.publish(head.unfinished("409 Message Size Exceeds MaxBytes"));
+                continue;
+            }
+            let pinned_in = head.pin(verdict, rule);
+            let bytes_unused = head.serve(now, size);
+            let reply = head.reply.clone();
+            if head.left > 0 {
+                self.enqueue(head, rule.order());
+            }
+            return Some(Taker {
+                reply,
+                bytes_unused,
+                pinned_in,
+            });
         }
         None
-    }
-
-    /// Counts the message; `Some` when it was the request's last.
-    fn serve(&mut self, now: Instant, size: i64, head: &mut Request) -> Option<Taker> {
-        head.delivered += 1;
-        head.left = head.left.saturating_sub(1);
-        if head.limited {
-            head.bytes_left -= size;
-            if head.bytes_left == 0 {
-                head.left = 0;
-            }
-        }
-        if let Some((every, at)) = &mut head.heartbeat {
-            *at = now + *every;
-        }
-        (head.left <= 0).then(|| Taker {
-            reply: head.reply.clone(),
-            bytes_unused: (head.limited && head.bytes_left > 0).then_some(head.bytes_left),
-        })
     }
 
     /// Ends what is over and sends the heartbeats that are due.
@@ -248,7 +277,7 @@ impl Waiting {
     pub(crate) fn end_all(&mut self, text: &str, counted: bool, out: &mut Outbox) {
         for request in self.queue.drain(..) {
             out.publish(if counted {
-                status::unfinished(&request.reply, text, request.left, request.bytes_left)
+                request.unfinished(text)
             } else {
                 status::status(&request.reply, text)
             });
@@ -272,11 +301,36 @@ impl Request {
     }
 
     fn timeout(&self) -> MessageBuf {
-        status::unfinished(
-            &self.reply,
-            "408 Request Timeout",
-            self.left,
-            self.bytes_left,
-        )
+        self.unfinished("408 Request Timeout")
+    }
+
+    fn unfinished(&self, text: &str) -> MessageBuf {
+        status::unfinished(&self.reply, text, self.left, self.bytes_left)
+    }
+
+    /// Counts a message; the bytes it would still have taken, when this one was its last.
+    fn serve(&mut self, now: Instant, size: i64) -> Option<i64> {
+        self.delivered += 1;
+        self.left = self.left.saturating_sub(1);
+        if self.limited {
+            self.bytes_left -= size;
+            if self.bytes_left == 0 {
+                self.left = 0;
+            }
+        }
+        if let Some((every, at)) = &mut self.heartbeat {
+            *at = now + *every;
+        }
+        (self.left <= 0 && self.limited && self.bytes_left > 0).then_some(self.bytes_left)
+    }
+
+    /// Gives its client the pin, if that is the verdict; returns the group.
+    fn pin(&mut self, verdict: Verdict, rule: Rule<'_>) -> Option<Box<str>> {
+        let (Verdict::Pin, Rule::PinNext(id), Some(standing)) = (verdict, rule, &mut self.standing)
+        else {
+            return None;
+        };
+        id.clone_into(&mut standing.id);
+        Some(standing.group.as_str().into())
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct ConsumerLimits {
 pub(crate) struct StreamFacts {
     /// The stream's name.
     pub(crate) name: Box<str>,
+    /// The account it belongs to.
+    pub(crate) account: Box<str>,
     /// The JetStream domain, when one is configured.
     pub(crate) domain: Option<Box<str>>,
     /// The subjects it stores.

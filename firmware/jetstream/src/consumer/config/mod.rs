@@ -20,6 +20,7 @@ pub(crate) use policy::{AckPolicy, DeliverPolicy, PriorityPolicy, ReplayPolicy};
 pub(crate) use request::{Action, CreateRequest, pause_time};
 pub(crate) use text::write_time;
 pub(crate) use update::{admit_change, same};
+pub(crate) use validate::is_group_name;
 pub(crate) use workqueue::admit_new;
 
 /// A consumer's description, with nats-server's names, order and omissions.

@@ -274,13 +274,16 @@ impl ConsumerConfig {
         )?;
         for group in &self.priority_groups {
             refuse_if(group.is_empty(), CONSUMER_EMPTY_GROUP_NAME)?;
-            let plain = |b: u8| b.is_ascii_alphanumeric() || b"/_=-".contains(&b);
-            let good = group.len() <= 16 && group.bytes().all(plain);
-            refuse_if(!good, CONSUMER_INVALID_GROUP_NAME)?;
+            refuse_if(!is_group_name(group), CONSUMER_INVALID_GROUP_NAME)?;
         }
-        // Well-formed, but not served here: better refused than delivered to the wrong client.
-        invalid("priority groups are not supported yet")
+        Ok(())
     }
+}
+
+/// Whether a priority group may have this name.
+pub(crate) fn is_group_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/_=-".contains(&b);
+    (1..=16).contains(&name.len()) && name.bytes().all(plain)
 }
 
 fn refuse_if(broken: bool, error: ApiError) -> Verdict {

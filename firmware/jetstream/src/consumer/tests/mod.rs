@@ -2,6 +2,8 @@
 
 mod acks;
 mod model;
+mod priority;
+mod priority_model;
 mod pull;
 mod push;
 mod saves;
