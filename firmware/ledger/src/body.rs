@@ -8,6 +8,7 @@ pub struct Body {
     subject_len: u32,
     header_len: u32,
     dedupe: Option<Range<u32>>,
+    mark: u64,
 }
 
 impl Body {
@@ -35,7 +36,20 @@ impl Body {
             subject_len,
             header_len,
             dedupe,
+            mark: 0,
         })
+    }
+
+    /// The same with a number of its writer's, told again at start without reading the body.
+    #[must_use]
+    pub fn marked(self, mark: u64) -> Self {
+        Self { mark, ..self }
+    }
+
+    /// Its writer's number, 0 when it was given none.
+    #[must_use]
+    pub fn mark(&self) -> u64 {
+        self.mark
     }
 
     /// The subject it is stored under.

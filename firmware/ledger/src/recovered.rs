@@ -55,6 +55,8 @@ pub struct Head {
     pub payload_len: u32,
     /// The publisher's message id.
     pub dedupe_id: Option<Box<str>>,
+    /// Its writer's number, see [`Body::marked`].
+    pub mark: u64,
 }
 
 /// One consumer as the disk has it.

@@ -15,6 +15,9 @@ const HEADS_V1: u8 = 1;
 const BODIES_V1: u8 = 1;
 /// Length and checksum before each body.
 const BODY_HEADER_BYTES: usize = 8;
+/// What a head tells beyond what every message has.
+const HAS_ID: u64 = 1;
+const HAS_MARK: u64 = 2;
 
 pub(crate) type Messages = BTreeMap<Seq, (Timestamp, Body)>;
 
@@ -75,6 +78,9 @@ fn encode_block(
         let start = bodies.len();
         bodies.resize(start + BODY_HEADER_BYTES, 0);
         encode_message(&mut bodies, *seq, *time, body);
+        if body.mark() != 0 {
+            put_varint(&mut bodies, body.mark());
+        }
         seal_body(&mut bodies, start, &key);
         ends.push(bodies.len());
     }
@@ -97,8 +103,7 @@ fn encode_block(
             put_varint(out, u64::from(body.header_len()));
             let payload = body.payload().len();
             put_len(out, payload);
-            put_len(out, usize::from(body.dedupe_id().is_some()));
-            put_counted_if(out, body.dedupe_id());
+            put_extras(out, body);
             before = (*seq, time.as_nanos(), end);
         }
     });
@@ -109,10 +114,34 @@ fn encode_block(
     })
 }
 
-fn put_counted_if(out: &mut Vec<u8>, text: Option<&str>) {
-    if let Some(text) = text {
-        put_counted(out, text.as_bytes());
+/// What few messages have: which of it follows, then a message id, then a mark.
+fn put_extras(out: &mut Vec<u8>, body: &Body) {
+    let (id, mark) = (body.dedupe_id(), body.mark());
+    let has_id = if id.is_some() { HAS_ID } else { 0 };
+    let has_mark = if mark == 0 { 0 } else { HAS_MARK };
+    put_varint(out, has_id | has_mark);
+    if let Some(id) = id {
+        put_counted(out, id.as_bytes());
     }
+    if mark != 0 {
+        put_varint(out, mark);
+    }
+}
+
+fn extras(cut: &mut Cut<'_>) -> Option<(Option<Box<str>>, u64)> {
+    let has = cut.varint()?;
+    if has & !(HAS_ID | HAS_MARK) != 0 {
+        return None;
+    }
+    let id = match has & HAS_ID {
+        0 => None,
+        _ => Some(Box::from(cut.text()?)),
+    };
+    let mark = match has & HAS_MARK {
+        0 => 0,
+        _ => cut.varint()?,
+    };
+    Some((id, mark))
 }
 
 /// Distinct subjects in order of appearance, and each message's index into them.
@@ -173,17 +202,17 @@ pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads
         let time = before.1.wrapping_add(cut.signed()?);
         out.offsets.push(before.2);
         let end = before.2.checked_add(cut.varint()?)?;
+        let (subject, header_len, payload_len) =
+            (cut.varint32()?, cut.varint32()?, cut.varint32()?);
+        let (dedupe_id, mark) = extras(&mut cut)?;
         out.heads.push(Head {
             seq,
             time: Timestamp::from_nanos(time),
-            subject: cut.varint32()?,
-            header_len: cut.varint32()?,
-            payload_len: cut.varint32()?,
-            dedupe_id: match cut.varint()? {
-                0 => None,
-                1 => Some(Box::from(cut.text()?)),
-                _ => return None,
-            },
+            subject,
+            header_len,
+            payload_len,
+            dedupe_id,
+            mark,
         });
         before = (seq, time, end);
     }
@@ -228,7 +257,13 @@ fn whole_body(key: &[u8], (crc, content): (u32, &[u8])) -> Option<Stored> {
         return None;
     }
     let source = Bytes::copy_from_slice(content);
-    decode_message(&source, &mut Cut(&source))
+    let mut cut = Cut(&source);
+    let stored = decode_message(&source, &mut cut)?;
+    if cut.0.is_empty() {
+        return Some(stored);
+    }
+    let body = stored.body.marked(cut.varint()?);
+    Some(Stored { body, ..stored })
 }
 
 #[cfg(test)]

@@ -268,5 +268,6 @@ pub(crate) fn head_of(stored: &frond_ledger::Stored, subjects: &mut Subjects) ->
         header_len: stored.body.header_len(),
         payload_len: stored.body.payload().len() as u32,
         dedupe_id: stored.body.dedupe_id().map(Box::from),
+        mark: stored.body.mark(),
     }
 }

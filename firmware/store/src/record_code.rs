@@ -7,8 +7,8 @@ use crate::message_code::{decode_message, encode_message};
 /// The encoding of [`encode_records`]; a change of it is a new number and a second decoder.
 const RECORDS_V1: u8 = 1;
 
-/// A tag and seven varints of at most ten bytes.
-const RECORD_HEAD_BYTES_MAX: u64 = 71;
+/// A tag and eight varints of at most ten bytes.
+const RECORD_HEAD_BYTES_MAX: u64 = 81;
 
 const PUT: u8 = 1;
 const DROP: u8 = 2;
@@ -21,6 +21,7 @@ const CONSUMER_STATE: u8 = 8;
 const CONSUMER_CHANGE: u8 = 9;
 const VALUE: u8 = 10;
 const VALUE_GONE: u8 = 11;
+const PUT_MARKED: u8 = 12;
 
 /// Writes a version byte and the records of one batch.
 pub(crate) fn encode_records(out: &mut Vec<u8>, records: &[Record]) {
@@ -68,7 +69,7 @@ fn encode_record(out: &mut Vec<u8>, record: &Record) {
             time,
             body,
         } => {
-            head(out, PUT, *stream);
+            put_head(out, *stream, body.mark());
             encode_message(out, *seq, *time, body);
         }
         Record::Drop {
@@ -136,6 +137,14 @@ fn head(out: &mut Vec<u8>, tag: u8, stream: StreamId) {
     put_varint(out, u64::from(stream.0));
 }
 
+fn put_head(out: &mut Vec<u8>, stream: StreamId, mark: u64) {
+    if mark == 0 {
+        return head(out, PUT, stream);
+    }
+    head(out, PUT_MARKED, stream);
+    put_varint(out, mark);
+}
+
 fn consumer_head(out: &mut Vec<u8>, tag: u8, stream: StreamId, consumer: ConsumerId) {
     head(out, tag, stream);
     put_varint(out, u64::from(consumer.0));
@@ -159,13 +168,14 @@ fn decode_record(source: &Bytes, cut: &mut Cut<'_>) -> Option<Record> {
         return decode_consumer(source, cut, tag, stream);
     }
     Some(match tag {
-        PUT => {
+        PUT | PUT_MARKED => {
+            let mark = if tag == PUT { 0 } else { cut.varint()? };
             let Stored { seq, time, body } = decode_message(source, cut)?;
             Record::Put {
                 stream,
                 seq,
                 time,
-                body,
+                body: body.marked(mark),
             }
         }
         DROP => Record::Drop {

@@ -57,6 +57,20 @@ fn version_1_is_frozen() {
 }
 
 #[test]
+fn marks_are_read_with_the_heads_and_with_the_bodies() {
+    let mut messages = two();
+    for (mark, (_, body)) in [0, 7].into_iter().zip(messages.values_mut()) {
+        *body = body.clone().marked(mark);
+    }
+    let blocks = encode(&messages);
+    assert_eq!(whole(&blocks), messages);
+    let heads = decode_heads(&KEY, 7, &blocks[0].heads).unwrap();
+    let marks: Vec<u64> = heads.heads.iter().map(|head| head.mark).collect();
+    assert_eq!(marks, [0, 7]);
+    assert_eq!(heads.heads[0].dedupe_id.as_deref(), Some("h"));
+}
+
+#[test]
 fn a_block_is_closed_by_count_or_by_bytes() {
     let small = (1..=600).map(|seq| (seq, (Timestamp::default(), body("a.bhh", false))));
     let sizes: Vec<Seq> = encode(&small.collect()).iter().map(|b| b.first).collect();

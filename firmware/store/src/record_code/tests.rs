@@ -84,6 +84,23 @@ fn version_1_is_frozen() {
 }
 
 #[test]
+fn a_mark_comes_back() {
+    for mark in [1, 300, u64::MAX] {
+        let mut records = one_of_each();
+        if let Some(Record::Put { body, .. }) = records.first_mut() {
+            *body = body.clone().marked(mark);
+        }
+        let mut out = Vec::new();
+        encode_records(&mut out, &records);
+        assert_eq!(decode_records(&Bytes::from(out)), Some(records.clone()));
+        let put = records.remove(0);
+        let mut out = Vec::new();
+        encode_records(&mut out, core::slice::from_ref(&put));
+        assert!(encoded_bytes_max(&[put]) >= out.len() as u64);
+    }
+}
+
+#[test]
 fn the_bound_is_one() {
     for record in one_of_each() {
         let mut out = Vec::new();
