@@ -164,6 +164,9 @@ impl JetStream {
         self.ages = ages;
         let streams: Vec<StreamId> = self.hosts.keys().copied().collect();
         for stream in streams {
+            if let Some(host) = self.hosts.get_mut(&stream) {
+                host.stream.judge(&self.ages);
+            }
             self.watch(stream);
         }
         self.settle(reach);

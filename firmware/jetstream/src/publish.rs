@@ -1,7 +1,7 @@
 //! The way of one publish: admitted, proposed, kept, applied, acknowledged.
 
 use frond_clock::Timestamp;
-use frond_ledger::{Body, DiskFault, Seq, StreamId};
+use frond_ledger::{Body, DiskFault, Record, Seq, StreamId};
 use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 
 use crate::errors::{self, ApiError};
@@ -36,7 +36,7 @@ impl JetStream {
             return;
         };
         let stream = &mut host.stream;
-        let (tenant, group, volatile) = (stream.tenant, stream.group(), stream.volatile());
+        let tenant = stream.tenant;
         match stream.admit(now.wall, message, subject, room) {
             Admission::Waits => {}
             Admission::Refused(error) => {
@@ -52,22 +52,31 @@ impl JetStream {
                     self.send_json(tenant, reply, ack);
                 }
             }
-            Admission::Taken(seq, records) => {
-                if let Some(volatile) = volatile {
-                    let committed = Committed::volatile(frond_ledger::Ticket(0), volatile);
-                    if !stream.is_memory() {
-                        for record in records {
-                            self.journal.soon(now.mono, record);
-                        }
-                    }
-                    self.applied(&committed, id, seq, reach);
-                    return;
-                }
-                let pending = Pending::Publish { stream: id, seq };
-                if self.journal.propose(now, group, records, pending).is_err() {
-                    self.publish_failed(id, seq, &DiskFault::Failed("not leader".to_owned()));
+            Admission::Taken(seq, records) => self.enter(id, seq, records, reach),
+        }
+    }
+
+    /// What was admitted is proposed; it shows at once where nobody waits for the disk.
+    fn enter(&mut self, id: StreamId, seq: Seq, records: Vec<Record>, reach: &dyn Reach) {
+        let Some(host) = self.hosts.get(&id) else {
+            return;
+        };
+        let stream = &host.stream;
+        let group = stream.group();
+        if let Some(volatile) = stream.volatile() {
+            let committed = Committed::volatile(frond_ledger::Ticket(0), volatile);
+            if !stream.is_memory() {
+                for record in records {
+                    self.journal.soon(self.now.mono, record);
                 }
             }
+            self.applied(&committed, id, seq, reach);
+            return;
+        }
+        let pending = Pending::Publish { stream: id, seq };
+        let proposed = self.journal.propose(self.now, group, records, pending);
+        if proposed.is_err() {
+            self.publish_failed(id, seq, &DiskFault::Failed("not leader".to_owned()));
         }
     }
 
@@ -156,9 +165,35 @@ impl JetStream {
             return;
         };
         let mut removed = Removed::default();
-        host.stream.expire(now, &self.ages, &mut removed);
+        let marked = host.stream.expire(now, &self.ages, &mut removed);
         self.left(id, &removed, reach);
+        for seq in marked {
+            self.leave_marker(id, seq, reach);
+        }
         self.watch(id);
+    }
+
+    /// The last message of a subject is over: a marker takes its place.
+    fn leave_marker(&mut self, id: StreamId, seq: Seq, reach: &dyn Reach) {
+        let host = self.hosts.get(&id);
+        let Some(marker) = host.and_then(|host| host.stream.marker_of(seq)) else {
+            return;
+        };
+        self.take_own(id, &marker, reach);
+    }
+
+    /// A stream takes what it says itself.
+    fn take_own(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+        let now = self.now.wall;
+        let room = self.room(id, message.subject());
+        let (Some(room), Some(host)) = (room, self.hosts.get_mut(&id)) else {
+            return;
+        };
+        match host.stream.admit_own(now, message, room) {
+            Admission::Taken(seq, records) => self.enter(id, seq, records, reach),
+            Admission::Refused(_) => host.stream.marker_failed(&self.ages),
+            Admission::Duplicate(_) | Admission::Waits => {}
+        }
     }
 
     /// The disk did not keep a publish.
@@ -169,6 +204,7 @@ impl JetStream {
         let stream = &mut host.stream;
         let (tenant, name) = (stream.tenant, stream.config.name.clone());
         let askers = stream.give_up(seq);
+        stream.marker_failed(&self.ages);
         let was_sound = stream.health == Health::Sound;
         let (health, error) = failure(fault);
         if !matches!(stream.health, Health::Failed(_)) {
@@ -196,9 +232,10 @@ impl JetStream {
         let mut names = Vec::new();
         for host in full {
             host.stream.health = Health::Sound;
-            names.push(host.stream.config.name.clone());
+            names.push((host.id(), host.stream.config.name.clone()));
         }
-        for name in names {
+        for (id, name) in names {
+            self.watch(id);
             self.log(Level::Info, format!("stream {name} takes messages again"));
         }
     }

@@ -12,4 +12,5 @@ mod pausing;
 mod restart;
 mod sourcing;
 mod sourcing_random;
+mod ttl;
 mod world;

@@ -44,7 +44,7 @@ pub(crate) use config::{
     AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
     admit_change, admit_new, is_group_name, pause_time, same, write_time,
 };
-pub(crate) use duration::go_duration;
+pub(crate) use duration::{go_duration, parse_go_duration};
 pub(crate) use info::ConsumerInfo;
 pub(crate) use io::{ConsumerInput, ConsumerOutput, MessageHead, Messages, Resident, Saving};
 pub(crate) use machine::{Consumer, Ending};

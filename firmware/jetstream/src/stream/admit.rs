@@ -11,6 +11,8 @@ use frond_wire::{Headers, MessageBuf};
 use super::config::{Discard, limit};
 use super::contents::stored_bytes;
 use super::inflight::{Asker, Proposal, Proposed, Rollup};
+use super::mark::Mark;
+use super::ttl::Ttl;
 use super::{Health, Stream};
 use crate::errors::{self, ApiError};
 use crate::limits::{
@@ -72,7 +74,9 @@ impl Stream {
             Ok(rollup) => rollup,
             Err(refused) => return Admission::Refused(refused),
         };
-        let Some(body) = body_of(message, subject, id) else {
+        let renewed = self.outliving(message);
+        let message = renewed.as_ref().unwrap_or(message);
+        let Some(body) = body_of(message, subject, true) else {
             return Admission::Refused(
                 errors::STREAM_STORE_FAILED.with("err", "message too large"),
             );
@@ -205,12 +209,16 @@ impl Stream {
         if message.message().header.is_empty() {
             return Ok(());
         }
-        not_built(headers)?;
+        refuse(headers, "Nats-Incr", errors::MESSAGE_INCR_DISABLED)?;
         if headers
             .get("Nats-Expected-Stream")
             .is_some_and(|name| name != self.config.name)
         {
             return Err(errors::STREAM_NOT_MATCH);
+        }
+        let ttl = headers.get("Nats-TTL").and_then(Ttl::parse);
+        if ttl.is_some() && !self.config.allow_msg_ttl {
+            return Err(errors::MESSAGE_TTL_DISABLED);
         }
         self.expected_of_subject(headers, subject)?;
         if let Some(expected) = number(headers, "Nats-Expected-Last-Sequence")
@@ -218,7 +226,12 @@ impl Stream {
         {
             return Err(errors::STREAM_WRONG_LAST_SEQUENCE.with("seq", self.inflight.last()));
         }
-        Ok(())
+        refuse(headers, "Nats-Schedule", errors::MESSAGE_SCHEDULES_DISABLED)?;
+        refuse(
+            headers,
+            "Nats-Stream-Source",
+            errors::MESSAGE_SOURCE_HDR_NOT_ALLOWED,
+        )
     }
 
     pub(crate) fn is_open(&self, message: &MessageBuf) -> Result<(), ApiError> {
@@ -288,6 +301,10 @@ impl Stream {
         }
         let rollup = self.rollup(headers)?;
         self.fits(message, subject, room, rollup)?;
+        let ttl = headers.get("Nats-TTL").filter(|ttl| !ttl.is_empty());
+        if room.has_interest && ttl.is_some_and(|ttl| Ttl::parse(ttl).is_none()) {
+            return Err(errors::MESSAGE_TTL_INVALID);
+        }
         Ok(rollup)
     }
 
@@ -389,21 +406,12 @@ impl Stream {
     }
 }
 
-/// Headers of features that are not here yet are refused as nats-server refuses them on a
-/// stream that does not allow them.
-fn not_built(headers: &Headers<'_>) -> Result<(), ApiError> {
-    let refused = [
-        ("Nats-Incr", errors::MESSAGE_INCR_DISABLED),
-        ("Nats-TTL", errors::MESSAGE_TTL_DISABLED),
-        ("Nats-Schedule", errors::MESSAGE_SCHEDULES_DISABLED),
-        ("Nats-Stream-Source", errors::MESSAGE_SOURCE_HDR_NOT_ALLOWED),
-    ];
-    for (name, error) in refused {
-        if headers.get(name).is_some_and(|value| !value.is_empty()) {
-            return Err(error);
-        }
+/// A header that may not be there.
+fn refuse(headers: &Headers<'_>, name: &str, error: ApiError) -> Result<(), ApiError> {
+    match headers.get(name) {
+        Some(value) if !value.is_empty() => Err(error),
+        Some(_) | None => Ok(()),
     }
-    Ok(())
 }
 
 /// A sequence in a header; what is no number is a number that no message has.
@@ -413,27 +421,22 @@ pub(super) fn number(headers: &Headers<'_>, name: &str) -> Option<u64> {
 }
 
 /// What is kept of the message: its own bytes, or a copy under another subject.
-pub(super) fn body_of(message: &MessageBuf, subject: &str, id: Option<&str>) -> Option<Body> {
-    if subject == message.subject() {
-        let (bytes, subject_len, header_len) = message.stored();
-        let dedupe = id.and_then(|id| place_in(&bytes, id));
-        return Body::new(bytes, subject_len, header_len, dedupe);
-    }
+pub(super) fn body_of(message: &MessageBuf, subject: &str, is_deduped: bool) -> Option<Body> {
     let parts = message.message();
-    let bytes: Bytes = [subject.as_bytes(), parts.header, parts.payload]
-        .concat()
-        .into();
-    let subject_len = u32::try_from(subject.len()).ok()?;
-    let header_len = u32::try_from(parts.header.len()).ok()?;
-    let shift = |at: Range<u32>| {
-        let (old, start) = (u32::try_from(parts.subject.len()).ok()?, at.start);
-        let start = (start + subject_len).checked_sub(old)?;
-        Some(start..start + (at.end - at.start))
+    let (bytes, subject_len, header_len) = if subject == message.subject() {
+        message.stored()
+    } else {
+        let bytes = [subject.as_bytes(), parts.header, parts.payload].concat();
+        let subject_len = u32::try_from(subject.len()).ok()?;
+        let header_len = u32::try_from(parts.header.len()).ok()?;
+        (bytes.into(), subject_len, header_len)
     };
-    let dedupe = id
-        .and_then(|id| place_in(&message.stored().0, id))
-        .and_then(shift);
-    Body::new(bytes, subject_len, header_len, dedupe)
+    let header = bytes.get(subject_len as usize..(subject_len + header_len) as usize)?;
+    let mark = Mark::of(header).encode();
+    let id = Headers::new(header).get("Nats-Msg-Id");
+    let id = id.filter(|id| is_deduped && !id.is_empty());
+    let id = id.and_then(|id| place_in(&bytes, id));
+    Some(Body::new(bytes, subject_len, header_len, id)?.marked(mark))
 }
 
 /// Where `part`, a slice of `whole`, lies in it.

@@ -6,6 +6,7 @@ use frond_ledger::{Body, Seq};
 use super::Stream;
 use super::contents::Arrival;
 use super::inflight::{Asker, Proposal, Rollup};
+use super::mark::Mark;
 use super::removed::Removed;
 use crate::replicator::Committed;
 
@@ -63,6 +64,8 @@ impl Stream {
                     header_len: body.header_len(),
                     payload_len: len32(body.payload().len()),
                 });
+                self.timed
+                    .insert(seq, proposed.time, Mark::decode(body.mark()));
                 if self.is_memory() {
                     self.bodies.insert(seq, body.clone());
                 }
@@ -101,6 +104,7 @@ impl Stream {
             return false;
         };
         self.bodies.remove(&seq);
+        self.timed.remove(seq);
         removed.push(seq, subject);
         true
     }

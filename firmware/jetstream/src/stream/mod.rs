@@ -8,20 +8,24 @@ pub(crate) mod config;
 pub(crate) mod contents;
 pub(crate) mod decode;
 pub(crate) mod dedupe;
+pub(crate) mod expiry;
 pub(crate) mod index;
 pub(crate) mod inflight;
+pub(crate) mod mark;
 pub(crate) mod recover;
 pub(crate) mod removed;
 pub(crate) mod retention;
 pub(crate) mod sourced;
 pub(crate) mod subjects;
+mod timed;
+pub(crate) mod ttl;
 pub(crate) mod validate;
 pub(crate) mod view;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use frond_clock::{Ages, Timestamp};
+use frond_clock::Timestamp;
 use frond_ledger::{Body, Seq, StreamId};
 use frond_subject::Transform;
 
@@ -32,6 +36,7 @@ use config::{Retention, Storage, StreamConfig};
 use contents::Contents;
 use dedupe::Dedupe;
 use inflight::Inflight;
+use timed::Timed;
 
 /// Whether a stream's disk can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +70,7 @@ pub(crate) struct Stream {
     /// Names what is published again.
     pub(crate) republish: Option<Transform>,
     dedupe: Dedupe,
+    timed: Timed,
     inflight: Inflight,
     /// Every body, for memory storage only.
     bodies: BTreeMap<Seq, Body>,
@@ -90,6 +96,7 @@ impl Stream {
             transform: transform(&config),
             republish: republish(&config),
             dedupe: Dedupe::new(window(&config)),
+            timed: Timed::default(),
             inflight: Inflight::starting_after(last),
             bodies: BTreeMap::new(),
             config,
@@ -135,19 +142,6 @@ impl Stream {
             self.batches.clear();
         }
         self.dedupe.set_window(window(&self.config));
-    }
-
-    /// When something of the stream expires next.
-    pub(crate) fn expires_at(&self, ages: &Ages) -> Option<Timestamp> {
-        let ids = self.dedupe.expires_at();
-        let oldest = self.age_limit().and_then(|age| {
-            let (_, time) = self.contents.oldest()?;
-            ages.reached(time, age)
-        });
-        match (ids, oldest) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
     }
 
     fn age_limit(&self) -> Option<Duration> {

@@ -10,6 +10,7 @@ use super::Stream;
 use super::config::StreamConfig;
 use super::contents::Arrival;
 use super::decode::stream_config;
+use super::mark::Mark;
 use crate::api::json::{Json, parse};
 use crate::io::Tenant;
 
@@ -101,6 +102,9 @@ impl Stream {
                 stream.dedupe.insert(id, head.seq, head.time);
             }
             stream.inflight.raise_time(head.time);
+            stream
+                .timed
+                .insert(head.seq, head.time, Mark::decode(head.mark));
             stream.contents.insert(Arrival {
                 seq: head.seq,
                 time: head.time,

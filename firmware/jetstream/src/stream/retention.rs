@@ -31,7 +31,8 @@ impl Stream {
         self.enforce_totals(removed);
     }
 
-    /// Keeps every limit after the configuration changed or the stream was recovered.
+    /// Keeps every limit after the configuration changed or the stream was recovered. What is
+    /// too old and leaves a marker behind leaves when the alarm rings.
     pub(crate) fn enforce_all(&mut self, now: Timestamp, ages: &Ages, removed: &mut Removed) {
         if let Some(max) = limit(self.config.max_msgs_per_subject) {
             let over: Vec<_> = self
@@ -46,19 +47,9 @@ impl Stream {
             }
         }
         self.enforce_totals(removed);
-        self.expire(now, ages, removed);
-    }
-
-    /// Lets go of what is too old, messages and message ids.
-    pub(crate) fn expire(&mut self, now: Timestamp, ages: &Ages, removed: &mut Removed) {
-        self.dedupe.expire(now);
-        let Some(age) = self.age_limit() else {
-            return;
-        };
-        while let Some((seq, time)) = self.contents.oldest()
-            && ages.reached(time, age).is_some_and(|end| end <= now)
-        {
-            self.remove(seq, removed);
+        self.judge(ages);
+        if self.marker_ttl().is_none() {
+            self.expire(now, ages, removed);
         }
     }
 

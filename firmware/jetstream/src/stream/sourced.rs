@@ -28,7 +28,7 @@ impl Stream {
         // Where a rollup is not permitted the message is one like any other: it was one there.
         let rollup = self.rollup(&headers).unwrap_or(Rollup::None);
         let at = (self.inflight.last() + 1, self.inflight.time(now));
-        self.bring_in(at, message, id, rollup, room)
+        self.bring_in(at, message, true, rollup, room)
     }
 
     /// Judges a message of a mirror, which keeps its sequence and time.
@@ -41,7 +41,28 @@ impl Stream {
         if at.0 <= self.inflight.last() {
             return Admission::Duplicate(at.0);
         }
-        self.bring_in(at, message, None, Rollup::None, room)
+        self.bring_in(at, message, false, Rollup::None, room)
+    }
+
+    /// Takes what the stream itself says: it follows from what is kept already.
+    pub(crate) fn admit_own(
+        &mut self,
+        now: Timestamp,
+        message: &MessageBuf,
+        room: Room,
+    ) -> Admission {
+        if let Err(refused) = self.is_open(message) {
+            return Admission::Refused(refused);
+        }
+        let headers = Headers::new(message.message().header);
+        let rollup = self.rollup(&headers).unwrap_or(Rollup::None);
+        let Some(body) = body_of(message, message.subject(), false) else {
+            return Admission::Refused(
+                errors::STREAM_STORE_FAILED.with("err", "message too large"),
+            );
+        };
+        let at = (self.inflight.last() + 1, self.inflight.time(now));
+        self.take(at, body, rollup, None, room.has_interest)
     }
 
     /// The sequence given last, whether its message is kept yet or not.
@@ -53,7 +74,7 @@ impl Stream {
         &mut self,
         at: (Seq, Timestamp),
         message: &MessageBuf,
-        id: Option<&str>,
+        is_deduped: bool,
         rollup: Rollup,
         room: Room,
     ) -> Admission {
@@ -63,7 +84,9 @@ impl Stream {
         if let Err(refused) = fits {
             return Admission::Refused(refused);
         }
-        let Some(body) = body_of(message, message.subject(), id) else {
+        let renewed = self.outliving(message);
+        let message = renewed.as_ref().unwrap_or(message);
+        let Some(body) = body_of(message, message.subject(), is_deduped) else {
             return Admission::Refused(
                 errors::STREAM_STORE_FAILED.with("err", "message too large"),
             );

@@ -11,6 +11,9 @@ use crate::limits::{
     SUBJECTS_MAX, WINDOW_NS_MIN,
 };
 
+/// One second, in nanoseconds.
+const SECOND_NS: i64 = 1_000_000_000;
+
 /// Fills in the defaults and checks every rule that needs no other stream.
 ///
 /// # Errors
@@ -21,7 +24,7 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     replicas(config)?;
     negative_limits(config, pedantic)?;
     windows(config)?;
-    flags(config)?;
+    flags(config, pedantic)?;
     not_built(config)?;
     if let Some(mirror) = config.mirror.take() {
         let checked = check_mirror(config, &mirror);
@@ -152,7 +155,7 @@ fn windows(config: &mut StreamConfig) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn flags(config: &StreamConfig) -> Result<(), ApiError> {
+fn flags(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
     if config.deny_purge && config.allow_rollup_hdrs {
         return Err(invalid("roll-ups require the purge permission"));
     }
@@ -168,6 +171,7 @@ fn flags(config: &StreamConfig) -> Result<(), ApiError> {
             ));
         }
     }
+    delete_markers(config, pedantic)?;
     if config.persist_mode == PersistMode::Async && config.storage != Storage::File {
         return Err(invalid(
             "async persist mode is only supported on file storage",
@@ -181,16 +185,43 @@ fn flags(config: &StreamConfig) -> Result<(), ApiError> {
     Ok(())
 }
 
+fn delete_markers(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
+    let ttl = config.subject_delete_marker_ttl;
+    if ttl < 0 {
+        return Err(invalid("subject delete marker TTL must not be negative"));
+    }
+    if ttl == 0 {
+        return Ok(());
+    }
+    if ttl < SECOND_NS {
+        return Err(invalid(
+            "subject delete marker TTL must be at least 1 second",
+        ));
+    }
+    let cannot = |what: &str| {
+        Err(invalid(format!(
+            "subject delete marker cannot be set if {what} are disabled"
+        )))
+    };
+    if !config.allow_msg_ttl && pedantic {
+        return cannot("message TTLs");
+    }
+    if !config.allow_rollup_hdrs && pedantic {
+        return cannot("roll-ups");
+    }
+    config.allow_msg_ttl = true;
+    if !config.allow_rollup_hdrs {
+        (config.allow_rollup_hdrs, config.deny_purge) = (true, false);
+    }
+    Ok(())
+}
+
 /// Features of later releases are refused by name rather than accepted and ignored.
 fn not_built(config: &StreamConfig) -> Result<(), ApiError> {
     let asked = [
         (config.allow_msg_counter, "message counters"),
         (config.allow_msg_schedules, "message schedules"),
         (config.allow_batched, "batch publish"),
-        (
-            config.subject_delete_marker_ttl != 0,
-            "subject delete markers",
-        ),
     ];
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, feature)) => Err(invalid(format!("{feature} not supported by this server"))),
@@ -213,6 +244,9 @@ fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiE
     }
     if mirror.external.is_none() && !is_name(&mirror.name) {
         return Err(errors::MIRROR_INVALID_STREAM_NAME);
+    }
+    if config.subject_delete_marker_ttl > 0 {
+        return Err(invalid("subject delete markers forbidden on mirrors"));
     }
     let faults = FilterFaults {
         both: errors::MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED,

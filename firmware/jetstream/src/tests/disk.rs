@@ -198,6 +198,7 @@ impl OnDisk {
                 header_len: stored.body.header_len(),
                 payload_len: u32::try_from(stored.body.payload().len()).unwrap(),
                 dedupe_id: stored.body.dedupe_id().map(Into::into),
+                mark: stored.body.mark(),
             });
         }
         let consumers =

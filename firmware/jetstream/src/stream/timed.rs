@@ -1,0 +1,111 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use frond_clock::{Ages, Timestamp};
+use frond_ledger::Seq;
+
+use super::mark::Mark;
+use super::ttl::Ttl;
+
+/// The messages of a stream that are not like most: what they are, and when they are over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timed {
+    marked: BTreeMap<Seq, Marked>,
+    due: BTreeSet<(Timestamp, Seq)>,
+    /// Messages that are over and stay until their marker is kept.
+    held: BTreeSet<Seq>,
+    /// Messages below are not let go for their age: they never are, or are held.
+    settled: Seq,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Marked {
+    mark: Mark,
+    taken: Timestamp,
+    due: Option<Timestamp>,
+}
+
+impl Timed {
+    /// A message came in.
+    pub(crate) fn insert(&mut self, seq: Seq, taken: Timestamp, mark: Mark) {
+        if mark == Mark::default() {
+            return;
+        }
+        let due = match mark.ttl {
+            Ttl::Seconds(seconds) => Some(taken + Duration::from_secs(seconds)),
+            Ttl::Unsaid | Ttl::Never => None,
+        };
+        self.due.extend(due.map(|due| (due, seq)));
+        self.marked.insert(seq, Marked { mark, taken, due });
+    }
+
+    /// A message left.
+    pub(crate) fn remove(&mut self, seq: Seq) {
+        self.held.remove(&seq);
+        if let Some(Marked { due: Some(due), .. }) = self.marked.remove(&seq) {
+            self.due.remove(&(due, seq));
+        }
+    }
+
+    /// What a message is.
+    pub(crate) fn mark(&self, seq: Seq) -> Mark {
+        self.marked
+            .get(&seq)
+            .map_or_else(Mark::default, |it| it.mark)
+    }
+
+    /// When the next message is over.
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    /// A message that is over by now.
+    pub(crate) fn due(&self, now: Timestamp) -> Option<Seq> {
+        let (due, seq) = self.due.first()?;
+        (*due <= now).then_some(*seq)
+    }
+
+    /// A message that is over stays until its marker is kept.
+    pub(crate) fn hold(&mut self, seq: Seq) {
+        self.held.insert(seq);
+        if let Some(due) = self.marked.get_mut(&seq).and_then(|it| it.due.take()) {
+            self.due.remove(&(due, seq));
+        }
+    }
+
+    /// Whether a message waits for its marker.
+    pub(crate) fn is_held(&self, seq: Seq) -> bool {
+        self.held.contains(&seq)
+    }
+
+    /// How many messages wait for their marker.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Messages below are not let go for their age.
+    pub(crate) const fn settled(&self) -> Seq {
+        self.settled
+    }
+
+    /// The same, raised.
+    pub(crate) fn settle(&mut self, below: Seq) {
+        self.settled = below;
+    }
+
+    /// A marker was not kept, or ages are judged anew: nothing is held, all is looked at again.
+    pub(crate) fn judge(&mut self, ages: &Ages) {
+        self.held.clear();
+        self.settled = 0;
+        self.due.clear();
+        for (seq, it) in &mut self.marked {
+            if let Ttl::Seconds(seconds) = it.mark.ttl {
+                let age = Duration::from_secs(seconds);
+                // While the time is unknown nobody asks what is due.
+                let due = ages.reached(it.taken, age).unwrap_or(it.taken + age);
+                it.due = Some(due);
+                self.due.insert((due, *seq));
+            }
+        }
+    }
+}
