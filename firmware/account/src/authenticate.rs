@@ -8,7 +8,8 @@ use crate::directory::Logins;
 use crate::nkey::{Role, verify};
 use crate::secret::{Check, Secret};
 use crate::{
-    AccountId, Caller, Credentials, Directory, Login, PeerKind, Proxied, Question, Transport, User,
+    AccountId, Caller, Credentials, Directory, JwtRefusal, Login, PeerKind, Proxied, Question,
+    Transport, User,
 };
 
 /// Who a connection turned out to be.
@@ -27,6 +28,8 @@ pub enum Verdict {
     Accept(Identity),
     /// `-ERR 'Authorization Violation'`.
     Refuse,
+    /// The same, and the log says why.
+    RefuseFor(JwtRefusal),
     /// Not to be said before this is answered.
     Ask(Question),
 }

@@ -33,7 +33,7 @@ pub use callout::{
     AUTH_SUBJECT, Asked, Basis, CalloutPlan, Delegated, Delegation, Vouched, Withheld,
 };
 pub use credentials::{AccountId, Credentials};
-pub use decentral::{ClaimedAccount, JwtUser, Trust, Voucher, Zone};
+pub use decentral::{ClaimedAccount, JwtRefusal, JwtUser, Trust, Voucher, Zone};
 pub use directory::{
     Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
 };

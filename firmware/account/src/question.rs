@@ -65,7 +65,7 @@ impl Verdict {
         match self {
             Self::Accept(who) => Some(who),
             Self::Ask(question) => question.expected(),
-            Self::Refuse => None,
+            Self::Refuse | Self::RefuseFor(_) => None,
         }
     }
 }

@@ -116,6 +116,11 @@ impl Broker {
                 self.violation(slot, None, Refusal::Credentials);
                 Readiness::Never
             }
+            Verdict::RefuseFor(why) => {
+                let why = self.log_jwt_refusal(slot, &why);
+                self.violation(slot, None, why);
+                Readiness::Never
+            }
             Verdict::Ask(question) => {
                 self.client_ask(slot, question, None);
                 Readiness::Verify
@@ -203,6 +208,10 @@ impl Broker {
         let caller = connection.caller(PeerKind::Client, self.now.wall);
         match self.directory.authenticate(&given, &session.nonce, &caller) {
             Verdict::Refuse => self.turn_away(slot, &given, &connect),
+            Verdict::RefuseFor(why) => {
+                let why = self.log_jwt_refusal(slot, &why);
+                self.turn_away_for(slot, why, &connect);
+            }
             Verdict::Accept(identity) => self.welcome(slot, identity, connect),
             Verdict::Ask(question) => self.client_ask(slot, question, Some(connect)),
         }
@@ -257,6 +266,10 @@ impl Broker {
         let session = self.conns.get(slot).and_then(|c| c.session());
         let nonce = session.map_or("", |session| &session.nonce);
         let why = self.directory.why_refused(given, nonce, PeerKind::Client);
+        self.turn_away_for(slot, why, connect);
+    }
+
+    fn turn_away_for(&mut self, slot: u32, why: Refusal, connect: &ConnectInfo) {
         if !why.detail().is_empty() {
             self.log_connection(slot, Level::Debug, why.detail());
         }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use frond_account::PeerKind;
+
 use crate::broker::{Alarm, Ending};
 use crate::connection::{Kind, Session, State};
 use crate::{Broker, ClosedClient, Level, Output};
@@ -20,6 +22,9 @@ impl Broker {
         };
         self.timers.cancel(&Alarm::Expire(conn));
         self.know(conn);
+        let closed_link = self
+            .link_at(slot)
+            .and_then(|id| self.closed_link(id, slot, cause));
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
         };
@@ -30,10 +35,14 @@ impl Broker {
                     self.totals.stale_connections += 1;
                     self.totals.stale_links += 1;
                 }
-                let closed = self.closed_link(link, slot, cause);
+                let closed = closed_link.map(Arc::new);
                 self.end_link(link, cause);
-                let told = closed.map(|closed| Output::LinkDisconnected(Arc::new(closed)));
-                self.outputs.extend(told);
+                if let Some(closed) = closed {
+                    self.closed.push(Arc::clone(&closed));
+                    let was_bound = closed.client.account.is_some();
+                    let told = was_bound.then_some(Output::LinkDisconnected(closed));
+                    self.outputs.extend(told);
+                }
             }
             Kind::Client(mut session) => {
                 self.clients = self.clients.saturating_sub(1);
@@ -44,6 +53,7 @@ impl Broker {
                     client: seen.unwrap_or_default(),
                     stop: self.now.wall,
                     reason: cause.into(),
+                    kind: PeerKind::Client,
                 });
                 self.closed.push(Arc::clone(&closed));
                 self.outputs.push_back(Output::Disconnected(closed));

@@ -22,6 +22,7 @@ mod keepalive;
 mod latency;
 mod limits;
 mod link;
+mod link_login;
 mod links;
 mod msgtrace;
 mod msgtrace_accounts;

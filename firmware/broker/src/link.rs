@@ -85,6 +85,8 @@ pub trait Upcalls {
     /// Whether its JetStream requests without a domain cross links: `default_js_domain` gives it
     /// an empty one; of the system account, whether it gives one to anybody.
     fn has_empty_domain(&self, account: AccountId) -> bool;
+    /// What the peer says of itself, for monitoring, whoever it turns out to be.
+    fn introduce(&mut self, name: &str, version: &str);
     /// Checks credentials as the leafnode listener does; the answer comes as
     /// [`Link::authenticated`], at once or later.
     fn authenticate(&mut self, credentials: Credentials, nonce: &str);
@@ -168,7 +170,10 @@ pub enum LinkVerdict {
         user: String,
     },
     /// `-ERR 'Authorization Violation'`.
-    Refused,
+    Refused {
+        /// One of wire-1 section 22's reasons.
+        cause: &'static str,
+    },
 }
 
 /// One change of interest in an account.

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use frond_account::{AccountId, Answer, Credentials, Identity, PeerKind, User, Verdict};
+use frond_account::{AccountId, User};
 use frond_clock::Now;
 use frond_wire::{Op, WireError, encode};
 
 use crate::broker::{Alarm, Ending};
 use crate::connection::Kind;
 use crate::interest::{Change, SubId};
+use crate::link_login::{Pending, Said};
 use crate::upcalls::Up;
 use crate::{
     Arrival, Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Output,
@@ -31,8 +32,10 @@ pub(crate) struct LinkSlot {
     pub(crate) user: Option<Arc<User>>,
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
+    /// What its peer said of itself.
+    pub(crate) said: Said,
     /// What its verdict waits for.
-    verifying: Option<Pending>,
+    pub(crate) verifying: Option<Pending>,
     /// What it has yet to be told.
     waiting: VecDeque<Call>,
 }
@@ -44,15 +47,6 @@ pub(crate) struct Bound {
     pub(crate) peer: LinkPeer,
     /// The peer's cluster, if it said one.
     pub(crate) cluster: Option<Arc<str>>,
-}
-
-/// Credentials that cannot be judged before a question is answered.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    /// The question's.
-    pub(crate) token: u64,
-    pub(crate) credentials: Credentials,
-    pub(crate) nonce: Box<str>,
 }
 
 /// What a busy link is told as soon as it is free.
@@ -73,6 +67,7 @@ impl LinkSlot {
             subs: HashMap::new(),
             proxy: None,
             user: None,
+            said: Said::default(),
             verifying: None,
             waiting: VecDeque::new(),
         }
@@ -81,6 +76,17 @@ impl LinkSlot {
     /// The credentials whose verdict waits.
     pub(crate) const fn pending(&self) -> Option<&Pending> {
         self.verifying.as_ref()
+    }
+
+    /// Whom its peer came in as, or wanted to be.
+    pub(crate) fn user_name(&self) -> String {
+        let user = self.user.as_ref().map(|user| user.login.name());
+        user.unwrap_or(&self.said.user).to_owned()
+    }
+
+    /// What it shows of itself, unless it is being called.
+    pub(crate) fn status(&self) -> Option<LinkStatus> {
+        self.link.as_ref().map(|link| link.status())
     }
 
     /// The link and its connection, when messages may go there.
@@ -188,76 +194,6 @@ impl Broker {
         self.call(id, |link, now, up| link.on_time(now, up));
     }
 
-    /// Judges what the peer of a link gave.
-    pub(crate) fn judge_link(&mut self, id: LinkId, mut pending: Pending) {
-        let link = self.links.get(&id);
-        let connection = link
-            .and_then(|link| link.slot)
-            .and_then(|slot| self.conns.get(slot));
-        let Some(connection) = connection else {
-            return;
-        };
-        let caller = connection.caller(PeerKind::Leafnode, self.now.wall);
-        let (given, nonce) = (&pending.credentials, &pending.nonce);
-        let signature = given.proxy_sig.as_deref().unwrap_or_default();
-        let proxy = self.directory.trusted_proxy(signature, nonce);
-        let proxy = proxy.map(Into::into);
-        let verdict = self.directory.authenticate(given, nonce, &caller);
-        if let Some(link) = self.links.get_mut(&id) {
-            link.proxy = proxy;
-        }
-        match verdict {
-            Verdict::Accept(identity) => self.welcome_link(id, identity),
-            Verdict::Refuse => self.tell(id, Call::Verdict(LinkVerdict::Refused)),
-            Verdict::Ask(question) => {
-                self.next_token += 1;
-                let token = self.next_token;
-                let Some(link) = self.links.get_mut(&id) else {
-                    return;
-                };
-                let connection = link.slot.and_then(|slot| self.conns.get(slot));
-                let Some(conn) = connection.map(|connection| connection.conn) else {
-                    return;
-                };
-                pending.token = token;
-                link.verifying = Some(pending);
-                self.outputs.push_back(Output::Ask {
-                    conn,
-                    token,
-                    question,
-                });
-            }
-        }
-    }
-
-    pub(crate) fn link_answered(&mut self, id: LinkId, token: u64, answer: Answer) {
-        let pending = self
-            .links
-            .get_mut(&id)
-            .and_then(|link| link.verifying.take_if(|pending| pending.token == token));
-        let Some(pending) = pending else {
-            return;
-        };
-        match answer {
-            Answer::Accept(identity) => self.welcome_link(id, identity),
-            Answer::Refuse(_) => self.tell(id, Call::Verdict(LinkVerdict::Refused)),
-            Answer::Again => self.judge_link(id, pending),
-        }
-    }
-
-    /// Its peer showed who it is.
-    pub(crate) fn welcome_link(&mut self, id: LinkId, identity: Identity) {
-        if let Some(link) = self.links.get_mut(&id) {
-            link.user.clone_from(&identity.user);
-            let slot = link.slot;
-            let connection = slot.and_then(|slot| self.conns.get(slot));
-            if let Some(conn) = connection.map(|connection| connection.conn) {
-                self.plan_end(conn, &identity);
-            }
-        }
-        self.tell(id, Call::Verdict(accepted(identity)));
-    }
-
     pub(crate) fn is_verifying(&self, id: LinkId) -> bool {
         self.links
             .get(&id)
@@ -331,6 +267,7 @@ impl Broker {
         subs.sort_unstable();
         link.slot = None;
         link.user = None;
+        link.said = Said::default();
         link.verifying = None;
         for sub in subs {
             self.remove_sub(sub);
@@ -449,19 +386,6 @@ impl Broker {
                 self.timers.cancel(&Alarm::Link(id));
             }
         }
-    }
-}
-
-/// The welcome of a link that showed who it is.
-fn accepted(identity: Identity) -> LinkVerdict {
-    let permissions = identity
-        .user
-        .as_ref()
-        .and_then(|user| user.permissions.as_deref().cloned());
-    LinkVerdict::Accepted {
-        account: identity.account,
-        permissions,
-        user: identity.name().to_owned(),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use frond_account::{AccountId, Permissions};
+use frond_account::{AccountId, PeerKind, Permissions};
 use frond_clock::Now;
 use frond_wire::ConnectInfo;
 
 use crate::broker::InfoMoment;
-use crate::connection::{Hello, State};
+use crate::connection::{Hello, Kind, State};
 use crate::options::Options;
 use crate::{Broker, ClientView, ClosedClient, Conn, LinkId, Output};
 
@@ -68,6 +68,7 @@ impl Broker {
                 client,
                 stop: self.now.wall,
                 reason: cause.into(),
+                kind: PeerKind::Client,
             })));
     }
 
@@ -82,23 +83,44 @@ impl Broker {
     /// What is told of a link's end; to be taken before the link forgets what it was bound to.
     pub(crate) fn closed_link(&self, id: LinkId, slot: u32, cause: &str) -> Option<ClosedClient> {
         Some(ClosedClient {
-            client: self.link_view(id, slot)?,
+            client: ClientView {
+                // What is left is still sent.
+                pending_bytes: 0,
+                ..self.link_view(id, slot)?
+            },
             stop: self.now.wall,
             reason: cause.into(),
+            kind: PeerKind::Leafnode,
         })
     }
 
-    /// The other end of a link, once it is bound.
+    /// The link whose connection this is.
+    pub(crate) fn link_at(&self, slot: u32) -> Option<LinkId> {
+        match self.conns.get(slot)?.kind {
+            Kind::Link(id) => Some(id),
+            Kind::Client(_) | Kind::Closing => None,
+        }
+    }
+
+    /// The other end of a link; its account once it is bound.
     fn link_view(&self, id: LinkId, slot: u32) -> Option<ClientView> {
         let link = self.links.get(&id)?;
-        let (bound, connection) = (link.bound.as_ref()?, self.conns.get(slot)?);
-        let user = link.user.as_ref().map(|user| user.login.name());
+        let (bound, connection) = (link.bound.as_ref(), self.conns.get(slot)?);
         Some(ClientView {
             cid: connection.conn.0,
             peer: Some(connection.peer),
-            name: bound.peer.name.clone(),
-            user: user.unwrap_or_default().to_owned(),
-            account: Some(bound.account),
+            name: bound.map_or_else(
+                || link.said.name.to_string(),
+                |bound| bound.peer.name.clone(),
+            ),
+            version: link.said.version.to_string(),
+            user: link.user_name(),
+            account: bound.map(|bound| bound.account),
+            rtt: link.status().and_then(|status| status.rtt),
+            pending_bytes: connection.outbox.len(),
+            subscriptions: link.subs.len(),
+            tls: connection.tls.clone(),
+            proxy: link.proxy.clone(),
             start: connection.started.wall,
             last_activity: connection.last_activity,
             traffic: connection.traffic,

@@ -8,7 +8,8 @@ use frond_wire::Message;
 
 use crate::account_limits::{TOO_MANY_CONNECTIONS, TOO_MANY_SUBS};
 use crate::interest::{Change, Owner, Sub, Tie};
-use crate::links::{Bound, Pending};
+use crate::link_login::Pending;
+use crate::links::Bound;
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{
     Broker, InterestChange, Level, LinkId, LinkPeer, Output, Security, ServerFacts, Source, Upcalls,
@@ -109,6 +110,12 @@ impl Upcalls for Up<'_> {
 
     fn has_empty_domain(&self, account: AccountId) -> bool {
         self.broker.directory.has_empty_domain(account)
+    }
+
+    fn introduce(&mut self, name: &str, version: &str) {
+        if let Some(link) = self.broker.links.get_mut(&self.id) {
+            (link.said.name, link.said.version) = (name.into(), version.into());
+        }
     }
 
     fn authenticate(&mut self, credentials: Credentials, nonce: &str) {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{AccountId, Directory, TlsSession, Transport, User};
+use frond_account::{AccountId, Directory, PeerKind, TlsSession, Transport, User};
 use frond_clock::Timestamp;
 
 use crate::connection::{Kind, State};
 use crate::interest::{InterestCounts, Owner};
+use crate::links::LinkSlot;
 use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Traffic};
 
 /// A client as monitoring shows it.
@@ -49,8 +50,8 @@ pub struct ClientView {
     pub proxy: Option<Box<str>>,
 }
 
-/// A client that is gone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A client or leafnode that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedClient {
     /// As it was at the end.
     pub client: ClientView,
@@ -58,10 +59,12 @@ pub struct ClosedClient {
     pub stop: Timestamp,
     /// One of wire-1 section 22's reasons.
     pub reason: Box<str>,
+    /// Whether it was a client or a leafnode.
+    pub kind: PeerKind,
 }
 
 /// A connection of any kind as monitoring shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineView {
     /// Where the other end is.
     pub peer: PeerAddr,
@@ -73,6 +76,12 @@ pub struct LineView {
     pub pending_bytes: usize,
     /// What it sent and got.
     pub traffic: Traffic,
+    /// Whom it came in as, or wanted to be.
+    pub user: String,
+    /// The version it says to be of.
+    pub version: String,
+    /// The key of the trusted proxy it came through.
+    pub proxy: Option<Box<str>>,
 }
 
 /// A subscription as monitoring shows it.
@@ -172,7 +181,7 @@ impl Broker {
         self.client_view(*self.by_conn.get(&conn)?)
     }
 
-    /// The latest clients that are gone, oldest first.
+    /// The latest clients and leafnodes that are gone, oldest first.
     pub fn closed_clients(&self) -> impl Iterator<Item = &Arc<ClosedClient>> {
         self.closed.iter()
     }
@@ -242,7 +251,14 @@ impl Broker {
     #[must_use]
     pub fn line(&self, conn: Conn) -> Option<LineView> {
         let connection = self.conns.get(*self.by_conn.get(&conn)?)?;
+        let link = match &connection.kind {
+            Kind::Link(id) => self.links.get(id),
+            Kind::Client(_) | Kind::Closing => None,
+        };
         Some(LineView {
+            user: link.map(LinkSlot::user_name).unwrap_or_default(),
+            version: link.map_or_else(String::new, |link| link.said.version.to_string()),
+            proxy: link.and_then(|link| link.proxy.clone()),
             peer: connection.peer,
             start: connection.started.wall,
             last_activity: connection.last_activity,

@@ -54,6 +54,7 @@ impl Accept {
         let Ok(connect) = LeafConnect::parse(json) else {
             return self.refuse(None, PROTOCOL_VIOLATION, up);
         };
+        up.introduce(&connect.name, &connect.version);
         if !connect.lang.is_empty() {
             let text = "attempted to connect to leaf node port";
             return self.refuse(Some(text), "Incorrect Port", up);

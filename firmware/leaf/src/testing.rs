@@ -129,6 +129,7 @@ impl Upcalls for Mock {
     fn has_empty_domain(&self, _account: AccountId) -> bool {
         self.empty_domain
     }
+    fn introduce(&mut self, _name: &str, _version: &str) {}
     fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
         let user = credentials.user.unwrap_or_default();
         self.calls

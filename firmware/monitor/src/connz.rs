@@ -88,8 +88,8 @@ struct ConnInfo {
 
 /// A proxy, by its public key.
 #[derive(Debug, PartialEq, Serialize)]
-struct ProxyKey {
-    key: Box<str>,
+pub(crate) struct ProxyKey {
+    pub(crate) key: Box<str>,
 }
 
 /// The certificate a peer showed.

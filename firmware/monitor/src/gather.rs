@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use frond_account::{AccountId, Transport};
+use frond_account::{AccountId, PeerKind, Transport};
 use frond_broker::{Conn, LinkStatus, SubView, Traffic};
 use frond_clock::Timestamp;
 use frond_node::View;
@@ -79,15 +79,19 @@ pub(crate) fn connections(view: &View<'_>, with_subs: bool) -> Vec<Connection> {
     rows
 }
 
-/// The latest clients that are gone.
+/// The latest clients and leafnodes that are gone.
 pub(crate) fn closed(view: &View<'_>) -> Vec<Connection> {
     let gone = view.broker.closed_clients();
     gone.map(|gone| {
-        client_row(
-            view,
-            &gone.client,
-            Some((gone.stop, gone.reason.to_string())),
-        )
+        let end = Some((gone.stop, gone.reason.to_string()));
+        let row = client_row(view, &gone.client, end);
+        match gone.kind {
+            PeerKind::Client => row,
+            PeerKind::Leafnode => Connection {
+                peer: Peer::Leafnode,
+                ..row
+            },
+        }
     })
     .collect()
 }
@@ -117,6 +121,7 @@ pub(crate) fn leafs(view: &View<'_>) -> Vec<Leaf> {
             traffic: line.traffic,
             subscriptions: status.subscriptions,
             compression: status.compression,
+            proxy: line.proxy,
         })
     });
     rows.collect()
@@ -262,7 +267,9 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
             .to_owned(),
         account: status.account.clone(),
         tls: view.broker.tls(conn).cloned(),
-        proxy: None,
+        proxy: line.proxy,
+        user: line.user,
+        version: line.version,
         ..Connection::default()
     })
 }

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use crate::connz::ProxyKey;
 use crate::query::{Query, Refusal};
 use crate::rows::{Leaf, Server};
 use crate::text::{When, empty, go_duration};
@@ -35,6 +36,8 @@ struct LeafInfo {
     subscriptions_list: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     compression: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy: Option<ProxyKey>,
 }
 
 /// The links that are up.
@@ -69,5 +72,6 @@ fn info(leaf: Leaf, list: bool) -> LeafInfo {
         subscriptions: leaf.subscriptions.len(),
         subscriptions_list: if list { leaf.subscriptions } else { Vec::new() },
         compression: leaf.compression,
+        proxy: leaf.proxy.map(|key| ProxyKey { key }),
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct Leaf {
     pub(crate) traffic: Traffic,
     pub(crate) subscriptions: Vec<String>,
     pub(crate) compression: &'static str,
+    /// The key of the trusted proxy it came through.
+    pub(crate) proxy: Option<Box<str>>,
 }
 
 /// An account.

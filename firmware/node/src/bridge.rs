@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use frond_account::AccountId;
+use frond_account::{AccountId, PeerKind};
 use frond_broker::{Broker, Conn, Level, Source, TraceMark};
 use frond_clock::{Ages, Now};
 use frond_jetstream::{
@@ -13,7 +13,6 @@ use frond_subject::is_subset;
 use frond_wire::MessageBuf;
 
 use crate::owner::Owner;
-use crate::system::Kind;
 use crate::{Node, Output, StorageLimits, VERSION, setup};
 
 /// The streams of a node that has JetStream.
@@ -243,16 +242,16 @@ impl Node {
             From::Connected(conn) => {
                 self.clients.insert(conn);
                 if let Some(client) = self.broker.client(conn) {
-                    self.tell_connect(now, &client, Kind::Client);
+                    self.tell_connect(now, &client, PeerKind::Client);
                 }
             }
             From::Disconnected(client) => {
                 self.clients.remove(&Conn(client.client.cid));
-                self.tell_disconnect(now, &client, Kind::Client);
+                self.tell_disconnect(now, &client);
                 self.last_closed = Some(client);
             }
-            From::LinkConnected(link) => self.tell_connect(now, &link, Kind::Leafnode),
-            From::LinkDisconnected(link) => self.tell_disconnect(now, &link, Kind::Leafnode),
+            From::LinkConnected(link) => self.tell_connect(now, &link, PeerKind::Leafnode),
+            From::LinkDisconnected(link) => self.tell_disconnect(now, &link),
             From::Rejected(client) => self.tell_rejection(now, &client),
             From::Population(account) => self.population_changed(now, account),
         }

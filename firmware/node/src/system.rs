@@ -24,7 +24,6 @@ use crate::Node;
 use crate::owner::Owner;
 
 use beat::Beat;
-pub(crate) use client_info::Kind;
 use pending::Pending;
 use services::Service;
 

@@ -69,14 +69,25 @@ impl Peer {
     }
 }
 
-/// The keys of the proxies that clients came through; nats-server shows those of leafnodes too.
-fn shown_keys(http_port: u16) -> Vec<String> {
-    let (_, body) = http_get(&format!("127.0.0.1:{http_port}"), "/connz");
-    let connz: Value = serde_json::from_str(&body).unwrap();
-    let rows = connz["connections"].as_array().unwrap();
-    let clients = rows.iter().filter(|row| row["kind"] == "Client");
-    let keys = clients.filter_map(|row| row["proxy"]["key"].as_str());
+/// The keys of the proxies that clients and leafnodes came through.
+fn shown_keys(http_port: u16, path: &str, rows: &str) -> Vec<String> {
+    let (_, body) = http_get(&format!("127.0.0.1:{http_port}"), path);
+    let shown: Value = serde_json::from_str(&body).unwrap();
+    let rows = shown[rows].as_array().unwrap();
+    let keys = rows.iter().filter_map(|row| row["proxy"]["key"].as_str());
     keys.map(str::to_owned).collect()
+}
+
+/// The leafnodes that are gone: whom they wanted to be, and why.
+fn gone_leafs(http_port: u16) -> Vec<[Value; 3]> {
+    let path = "/connz?state=closed&auth=1&sort=cid";
+    let (_, body) = http_get(&format!("127.0.0.1:{http_port}"), path);
+    let shown: Value = serde_json::from_str(&body).unwrap();
+    let rows = shown["connections"].as_array().unwrap();
+    let leafs = rows.iter().filter(|row| row["kind"] == "Leafnode");
+    leafs
+        .map(|row| ["name", "authorized_user", "reason"].map(|key| row[key].clone()))
+        .collect()
 }
 
 fn log_of(server: &Server) -> Vec<String> {
@@ -114,8 +125,24 @@ fn a_proxy_speaks_for_its_peers_while_it_is_trusted() {
         assert_eq!(leaf.told(), "PONG");
 
         // The peers of before are gone a moment after they hung up.
-        wait_for("the proxy's key, once", BOUND, || {
-            (shown_keys(http_port) == [one.public_key()]).then_some(())
+        let key = one.public_key();
+        wait_for("the proxy's key, twice", BOUND, || {
+            let keys = shown_keys(http_port, "/connz", "connections");
+            (keys == [key.as_str(), key.as_str()]).then_some(())
+        });
+        assert_eq!(shown_keys(http_port, "/leafz", "leafs"), [key]);
+        let come = |user, by| {
+            let hello = json!({ "name": format!("L{user}"), "version": "2.15.1" });
+            Peer::come(&format!("127.0.0.1:{leaf_port}"), user, by, &hello).told()
+        };
+        let leafs_at_once = [
+            come("needs", None),
+            come("nobody", None),
+            come("free", Some(&stranger)),
+        ];
+        let gone = wait_for("three leafnodes to be gone", BOUND, || {
+            let gone = gone_leafs(http_port);
+            (gone.len() == 3).then_some(gone)
         });
 
         let path = server.dir().join("server.conf");
@@ -125,7 +152,14 @@ fn a_proxy_speaks_for_its_peers_while_it_is_trusted() {
             let log = log_of(&server);
             (log.len() >= 2).then_some(log)
         });
-        shown.push((at_once, log, relayed.told(), leaf.told()));
+        shown.push((
+            at_once,
+            leafs_at_once,
+            gone,
+            log,
+            relayed.told(),
+            leaf.told(),
+        ));
         assert_eq!(
             client("needs", Some(&one)).told(),
             "-ERR 'Authorization Violation'"

@@ -67,7 +67,7 @@ fn judge(directory: &Directory, given: &Credentials) -> Verdict {
 fn asked(verdict: Verdict) -> Option<Delegation> {
     match verdict {
         Verdict::Ask(Question::Callout(delegation)) => Some(*delegation),
-        Verdict::Ask(_) | Verdict::Accept(_) | Verdict::Refuse => None,
+        Verdict::Ask(_) | Verdict::Accept(_) | Verdict::Refuse | Verdict::RefuseFor(_) => None,
     }
 }
 

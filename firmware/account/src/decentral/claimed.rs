@@ -87,6 +87,12 @@ impl ClaimedAccount {
 }
 
 impl Validation {
+    /// All issues, one after the other.
+    pub(crate) fn texts(&self) -> String {
+        let texts: Vec<_> = self.issues.iter().map(|it| it.text.as_str()).collect();
+        format!("[{}]", texts.join(" "))
+    }
+
     /// The errors among the issues, one after the other.
     #[must_use]
     pub fn errors(&self) -> String {

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
+use super::allowance::Unvouched;
 use super::claimed::{ClaimedAccount, NANOS};
 use super::daytime::{self, Zone};
 use super::{Trust, permissions};
 use crate::jwt::{Cidr, UserClaims, UserPermissionLimits, UserScope, is_revoked};
 use crate::nkey::{Role, verify};
 use crate::{
-    AccountId, Caller, ConnectionType, Credentials, Directory, Identity, Login, Proxied, Question,
-    User, Verdict,
+    AccountId, Caller, ConnectionType, Credentials, Directory, Identity, JwtRefusal, Login,
+    Proxied, Question, User, Verdict,
 };
 
 /// What is kept of a user JWT while its holder is connected.
@@ -41,8 +42,8 @@ pub struct JwtUser {
 
 /// Why a JWT does not let its holder in.
 enum Held {
-    /// It does not hold; nats-server says why on its debug log only.
-    Refused,
+    /// It does not hold.
+    Refused(JwtRefusal),
     /// Something has to be found out first.
     Ask(Question),
 }
@@ -61,7 +62,7 @@ impl Directory {
                 account: user.account,
                 user: Some(Arc::new(user)),
             }),
-            Err(Held::Refused) => Verdict::Refuse,
+            Err(Held::Refused(why)) => Verdict::RefuseFor(why),
             Err(Held::Ask(question)) => Verdict::Ask(question),
         }
     }
@@ -73,32 +74,43 @@ impl Directory {
         nonce: &str,
         caller: &Caller<'_>,
     ) -> Result<User, Held> {
-        let (text, claims) = shown(given.jwt.as_deref(), trust).ok_or(Held::Refused)?;
-        let (id, account) = self.account_of(&claims, trust)?;
-        let (may, scope) = account
-            .allowance(&claims, trust)
-            .map_err(|_| Held::Refused)?;
+        let (text, claims) = shown(given.jwt.as_deref(), trust)?;
+        let needs_proxy = |may: &UserPermissionLimits| {
+            may.proxy_required && self.proxied(given, nonce) != Proxied::Trusted
+        };
+        if needs_proxy(&claims.nats.may) {
+            return Err(Held::Refused(JwtRefusal::ProxyRequired));
+        }
         let wall_ns = caller.wall_ns;
-        if account.is_expired(wall_ns)
-            || claims.validate(wall_ns / NANOS).is_blocking(true)
-            || (may.bearer_token && account.claims.nats.limits.disallow_bearer)
-            || (may.proxy_required && self.proxied(given, nonce) != Proxied::Trusted)
-        {
-            return Err(Held::Refused);
+        let validation = claims.validate(wall_ns / NANOS);
+        if validation.is_blocking(true) {
+            let why = validation.texts();
+            return Err(debug(format!("User JWT no longer valid: {why}")));
         }
-        if !may.bearer_token {
-            let sig = given.sig.as_deref().unwrap_or_default();
-            if !verify(Role::User, &claims.subject, nonce.as_bytes(), sig) {
-                return Err(Held::Refused);
-            }
+        let (id, account) = self.account_of(&claims, trust)?;
+        let (may, scope) = account.allowance(&claims, trust)?;
+        if needs_proxy(&may) {
+            return Err(Held::Refused(JwtRefusal::ProxyRequired));
         }
-        let revocations = &account.claims.nats.revocations;
-        if is_revoked(revocations, &claims.subject, claims.issued_at)
-            || !comes_from(&may.src, caller)
-        {
-            return Err(Held::Refused);
+        if account.is_expired(wall_ns) {
+            return Err(debug("Account JWT has expired"));
+        }
+        if may.bearer_token && account.claims.nats.limits.disallow_bearer {
+            return Err(debug("Account does not allow bearer tokens"));
         }
         let only = connection_types(&may.allowed_connection_types)?;
+        check_way(only.as_deref(), caller)?;
+        if !may.bearer_token {
+            check_signature(given, &claims.subject, nonce)?;
+        }
+        let revocations = &account.claims.nats.revocations;
+        if is_revoked(revocations, &claims.subject, claims.issued_at) {
+            return Err(debug("User authentication revoked"));
+        }
+        if !comes_from(&may.src, caller) {
+            let ip = caller.ip.map_or_else(String::new, |ip| ip.to_string());
+            return Err(error(format!("Bad src Ip {ip}")));
+        }
         let until_ns = self.until(&claims, &may, wall_ns)?;
         Ok(self.user_of(
             id,
@@ -122,7 +134,8 @@ impl Directory {
     ) -> Result<(AccountId, &ClaimedAccount), Held> {
         let key = claims.account();
         if !trust.may_connect(key) {
-            return Err(Held::Refused);
+            let why = format!("Account {key} not listed as operator pinned account");
+            return Err(debug(why));
         }
         let id = self.find(key);
         let known = id.and_then(|id| Some((id, self.claimed(id)?)));
@@ -153,7 +166,8 @@ impl Directory {
                 })
             })?,
         };
-        let end = daytime::until(&may.times, zone, wall_ns).ok_or(Held::Refused)?;
+        let end = daytime::until(&may.times, zone, wall_ns);
+        let end = end.ok_or_else(|| error("Outside connect times"))?;
         Ok(Some(expires.map_or(end, |expires| expires.min(end))))
     }
 
@@ -207,12 +221,55 @@ struct Kept {
 }
 
 /// The JWT that was given, or the one for those who give none.
-fn shown<'a>(given: Option<&'a str>, trust: &'a Trust) -> Option<(&'a str, UserClaims)> {
-    let given = given.and_then(|text| Some((text, UserClaims::decode(text).ok()?)));
-    given.or_else(|| {
-        let text = trust.sentinel.as_deref()?;
-        Some((text, UserClaims::decode(text).ok()?))
-    })
+fn shown<'a>(given: Option<&'a str>, trust: &'a Trust) -> Result<(&'a str, UserClaims), Held> {
+    let good = |text: &'a str| Some((text, UserClaims::decode(text).ok()?));
+    if let Some(shown) = given.and_then(good) {
+        return Ok(shown);
+    }
+    let Some(sentinel) = trust.sentinel.as_deref() else {
+        return Err(debug("Authentication requires a user JWT"));
+    };
+    match UserClaims::decode(sentinel) {
+        Ok(claims) => Ok((sentinel, claims)),
+        Err(why) => Err(debug(format!("User JWT not valid: {why}"))),
+    }
+}
+
+fn debug(why: impl Into<String>) -> Held {
+    Held::Refused(JwtRefusal::debug(why))
+}
+
+fn error(why: impl Into<String>) -> Held {
+    Held::Refused(JwtRefusal::error(why))
+}
+
+impl From<Unvouched> for Held {
+    fn from(why: Unvouched) -> Self {
+        debug(match why {
+            Unvouched::Stranger => "User JWT issuer is not known",
+            Unvouched::SaysMore => {
+                "User JWT is not valid: scoped users require no permissions or limits set"
+            }
+            Unvouched::Template => "User JWT generated invalid permissions",
+        })
+    }
+}
+
+fn check_way(only: Option<&[ConnectionType]>, caller: &Caller<'_>) -> Result<(), Held> {
+    match only {
+        Some(only) if !only.contains(&caller.connection_type()) => {
+            Err(debug("Connection type not allowed"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_signature(given: &Credentials, subject: &str, nonce: &str) -> Result<(), Held> {
+    match given.sig.as_deref().unwrap_or_default() {
+        "" => Err(debug("Signature missing")),
+        sig if verify(Role::User, subject, nonce.as_bytes(), sig) => Ok(()),
+        _ => Err(debug("Signature not verified")),
+    }
 }
 
 /// Whether it comes from one of these networks.
@@ -233,7 +290,7 @@ fn connection_types(names: &[String]) -> Result<Option<Vec<ConnectionType>>, Hel
     match (names.is_empty(), known.is_empty()) {
         (true, _) => Ok(None),
         (false, false) => Ok(Some(known)),
-        (false, true) => Err(Held::Refused),
+        (false, true) => Err(debug(format!("invalid connection types {names:?}"))),
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod daytime;
 mod login;
 pub(crate) mod permissions;
 mod plan;
+mod refusal;
 mod shown;
 mod standing;
 mod template;
@@ -18,6 +19,7 @@ pub use claimed::ClaimedAccount;
 pub(crate) use claimed::Signer;
 pub use daytime::Zone;
 pub use login::JwtUser;
+pub use refusal::JwtRefusal;
 pub use shown::Voucher;
 pub use trust::Trust;
 

@@ -9,8 +9,8 @@ use crate::jwt::{
 };
 use crate::nkey::{KeyPair, Role, sign};
 use crate::{
-    Caller, Credentials, Directory, Identity, Login, PeerKind, Plan, Question, Standing, User,
-    Verdict,
+    Caller, Credentials, Directory, Identity, JwtRefusal, Login, PeerKind, Plan, Question,
+    Standing, User, Verdict,
 };
 
 const NOW_S: i64 = 1_800_000_000;
@@ -162,7 +162,8 @@ fn nobody_is_let_in_without_what_it_needs() {
             ..Credentials::default()
         };
         let caller = Caller::plain(PeerKind::Client);
-        world.directory.authenticate(&given, NONCE, &caller) == Verdict::Refuse
+        let verdict = world.directory.authenticate(&given, NONCE, &caller);
+        matches!(verdict, Verdict::RefuseFor(_))
     };
     let good = world.jwt(&world.account, |_| {});
     let sig = sign(&world.user.seed(), NONCE.as_bytes()).unwrap();
@@ -173,7 +174,8 @@ fn nobody_is_let_in_without_what_it_needs() {
     assert!(refused(Some(good.clone()), Some(other)), "a used signature");
     assert!(!refused(Some(good), Some(sig)));
     let stranger = world.jwt(&world.signer, |_| {});
-    assert_eq!(world.judge(stranger), Verdict::Refuse);
+    let why = JwtRefusal::debug("User JWT issuer is not known");
+    assert_eq!(world.judge(stranger), Verdict::RefuseFor(why));
 }
 
 #[test]
@@ -303,7 +305,9 @@ fn a_scoped_key_gives_its_users_what_it_says() {
     assert_eq!(jwt_of(&user).subscriptions_max, Some(7));
     assert_eq!(
         world.judge(world.jwt(&world.signer, |_| {})),
-        Verdict::Refuse,
+        Verdict::RefuseFor(JwtRefusal::debug(
+            "User JWT is not valid: scoped users require no permissions or limits set"
+        )),
         "says too much"
     );
     let same = |world: &World| world.directory.standing(&user, PeerKind::Client);

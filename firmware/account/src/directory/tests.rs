@@ -31,7 +31,7 @@ fn who(directory: &Directory, given: &Credentials, kind: PeerKind) -> Option<(St
             let account = directory.account(identity.account).unwrap();
             Some((account.name.to_string(), identity.name().to_owned()))
         }
-        Verdict::Refuse | Verdict::Ask(_) => None,
+        Verdict::Refuse | Verdict::RefuseFor(_) | Verdict::Ask(_) => None,
     }
 }
 
@@ -229,7 +229,7 @@ fn ids_and_unchanged_users_survive_a_reload() {
     let identity = |directory: &Directory, name: &str, pass: &str| -> Identity {
         match directory.authenticate(&user(name, pass), "", &Caller::plain(PeerKind::Client)) {
             Verdict::Accept(identity) => identity,
-            Verdict::Refuse | Verdict::Ask(_) => panic!("{name}"),
+            Verdict::Refuse | Verdict::RefuseFor(_) | Verdict::Ask(_) => panic!("{name}"),
         }
     };
     let changed = identity(&first, "b", "1").user.unwrap();
@@ -294,7 +294,7 @@ fn who_comes_by_websocket_may_be_asked_for_something_else() {
         .authenticate(given, "nonce", &caller)
     {
         Verdict::Accept(identity) => Some(identity.name().to_owned()),
-        Verdict::Refuse | Verdict::Ask(_) => None,
+        Verdict::Refuse | Verdict::RefuseFor(_) | Verdict::Ask(_) => None,
     };
     let mut plan = Plan {
         users: vec![password("global", "g", None)],

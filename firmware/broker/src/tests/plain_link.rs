@@ -99,7 +99,7 @@ impl Link for Plain {
                 self.go_up(account, up);
                 self.snapshot(up);
             }
-            LinkVerdict::Refused => {
+            LinkVerdict::Refused { .. } => {
                 encode::err(up.out(), "Authorization Violation");
                 up.close("Authentication Failure");
             }

@@ -73,7 +73,7 @@ impl Link for Accept {
                 permissions,
                 ..
             } => self.admit(now, &connect, account, permissions.as_ref(), up),
-            LinkVerdict::Refused => self.refuse(Some(UNAUTHORIZED), "Authentication Failure", up),
+            LinkVerdict::Refused { cause } => self.refuse(Some(UNAUTHORIZED), cause, up),
         }
     }
 

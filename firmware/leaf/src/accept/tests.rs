@@ -245,7 +245,10 @@ fn a_refused_or_silent_leaf_is_closed() {
     let (mut link, mut up, _) = greeted(listener());
     feed(&mut link, &mut up, at(1), &format!("{CONNECT}\r\n"));
     up.asked();
-    link.authenticated(at(1), LinkVerdict::Refused, &mut up);
+    let refused = LinkVerdict::Refused {
+        cause: "Authentication Failure",
+    };
+    link.authenticated(at(1), refused, &mut up);
     assert_eq!(up.said(), "-ERR 'Authorization Violation'\r\n");
     assert_eq!(up.asked(), ["close Authentication Failure"]);
 

@@ -96,6 +96,7 @@ pub(crate) fn leaf(cid: u64, account: &str) -> Leaf {
         traffic: traffic(2),
         subscriptions: vec!["a.>".into()],
         compression: "off",
+        proxy: Some("UPROXY".into()),
     }
 }
 

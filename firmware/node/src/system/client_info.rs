@@ -1,4 +1,4 @@
-use frond_account::Transport;
+use frond_account::{PeerKind, Transport};
 use frond_broker::ClientView;
 use serde::Serialize;
 
@@ -44,27 +44,24 @@ pub(crate) struct ClientInfo {
     client_type: &'static str,
 }
 
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A client.
-    Client,
-    /// Another server.
-    Leafnode,
-}
+/// The account of a leafnode that never was in one.
+const NO_ACCOUNT: &str = "N/A";
 
 impl Node {
     /// Who a client is; `stop` when it is gone.
     pub(crate) fn client_info(
         &self,
         client: &ClientView,
-        kind: Kind,
+        kind: PeerKind,
         stop: Option<When>,
     ) -> ClientInfo {
         let directory = self.broker.directory();
-        let account = client
-            .account
-            .unwrap_or_else(|| directory.default_account());
+        let account = match (client.account, kind) {
+            (Some(account), _) => Some(account),
+            // Who never came further was in the default account.
+            (None, PeerKind::Client) => Some(directory.default_account()),
+            (None, PeerKind::Leafnode) => None,
+        };
         let known = client.known.as_ref();
         let voucher = known
             .map(|user| directory.voucher(user))
@@ -78,9 +75,14 @@ impl Node {
             id: client.cid,
             jwt: voucher.jwt.to_owned(),
             issuer_key: voucher.issuer_key.to_owned(),
-            name_tag: directory.name_tag(account).to_owned(),
+            name_tag: account
+                .map_or("", |account| directory.name_tag(account))
+                .to_owned(),
             tags: voucher.tags.to_vec(),
-            acc: self.account_name(account),
+            acc: account.map_or_else(
+                || NO_ACCOUNT.to_owned(),
+                |account| self.account_name(account),
+            ),
             user: client.user.clone(),
             name: client.name.clone(),
             lang: client.lang.clone(),
@@ -90,13 +92,13 @@ impl Node {
                 .map(|rtt| u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX)),
             stop,
             kind: match kind {
-                Kind::Client => "Client",
-                Kind::Leafnode => "Leafnode",
+                PeerKind::Client => "Client",
+                PeerKind::Leafnode => "Leafnode",
             },
             client_type: match (kind, client.transport) {
-                (Kind::Leafnode, _) => "",
-                (Kind::Client, Transport::Tcp | Transport::InProcess) => "nats",
-                (Kind::Client, Transport::WebSocket) => "websocket",
+                (PeerKind::Leafnode, _) => "",
+                (PeerKind::Client, Transport::Tcp | Transport::InProcess) => "nats",
+                (PeerKind::Client, Transport::WebSocket) => "websocket",
             },
         }
     }

@@ -1,5 +1,6 @@
 //! What this server tells unasked.
 
+use frond_account::PeerKind;
 use frond_broker::{ClientView, ClosedClient};
 use frond_clock::{Now, Timestamp};
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use crate::Node;
 
 use super::account_stat::MsgBytes;
-use super::client_info::{ClientInfo, Kind};
+use super::client_info::ClientInfo;
 use super::server_info::{ServerInfo, When};
 
 /// What every event begins with.
@@ -50,7 +51,7 @@ impl Node {
     }
 
     /// spec: nats-server v2.15.1 server/events.go `accountConnectEvent`
-    pub(crate) fn tell_connect(&mut self, now: Now, client: &ClientView, kind: Kind) {
+    pub(crate) fn tell_connect(&mut self, now: Now, client: &ClientView, kind: PeerKind) {
         let name = client.account.map(|account| self.account_name(account));
         let subject = format!("$SYS.ACCOUNT.{}.CONNECT", name.unwrap_or_default());
         let Some(into) = self.listener_of(&subject) else {
@@ -65,13 +66,13 @@ impl Node {
     }
 
     /// spec: nats-server v2.15.1 server/events.go `accountDisconnectEvent`
-    pub(crate) fn tell_disconnect(&mut self, now: Now, closed: &ClosedClient, kind: Kind) {
+    pub(crate) fn tell_disconnect(&mut self, now: Now, closed: &ClosedClient) {
         // Who never came further was in the default account.
         let default = self.broker.directory().default_account();
         let name = self.account_name(closed.client.account.unwrap_or(default));
         let subject = format!("$SYS.ACCOUNT.{name}.DISCONNECT");
         if let Some(into) = self.listener_of(&subject) {
-            let event = self.disconnect(now, closed, kind);
+            let event = self.disconnect(now, closed);
             self.tell(now, into, &subject, &event);
         }
     }
@@ -80,14 +81,17 @@ impl Node {
     pub(crate) fn tell_rejection(&mut self, now: Now, closed: &ClosedClient) {
         let subject = format!("$SYS.SERVER.{}.CLIENT.AUTH.ERR", self.facts().id);
         if let Some(into) = self.listener_of(&subject) {
-            let event = self.disconnect(now, closed, Kind::Client);
+            let event = self.disconnect(now, closed);
             self.tell(now, into, &subject, &event);
+        }
+        if closed.kind == PeerKind::Leafnode {
+            return;
         }
         let subject = "$SYS.ACCOUNT.CLIENT.AUTH.ERR";
         let default = self.broker.directory().default_account();
         let account = closed.client.account.unwrap_or(default);
         if self.system.is_some() && self.broker.has_interest(account, subject) {
-            let event = self.disconnect(now, closed, Kind::Client);
+            let event = self.disconnect(now, closed);
             self.tell(now, account, subject, &event);
         }
     }
@@ -119,11 +123,11 @@ impl Node {
             .then_some(account)
     }
 
-    fn disconnect(&mut self, now: Now, closed: &ClosedClient, kind: Kind) -> Disconnect {
+    fn disconnect(&mut self, now: Now, closed: &ClosedClient) -> Disconnect {
         let traffic = closed.client.traffic;
         Disconnect {
             typed: self.typed(closed.stop, "client_disconnect"),
-            client: self.client_info(&closed.client, kind, Some(When(closed.stop))),
+            client: self.client_info(&closed.client, closed.kind, Some(When(closed.stop))),
             server: self.told(now.wall),
             sent: MsgBytes {
                 msgs: traffic.in_msgs,

@@ -10,6 +10,7 @@
 
 mod delegated;
 mod realm;
+mod refused;
 mod resolvers;
 mod seen;
 mod streams;
