@@ -4,6 +4,7 @@ use frond_ledger::{ConsumerId, Query, Seq, StreamId, Ticket};
 
 use crate::api::Call;
 use crate::api::direct::Reading;
+use crate::backup::SnapshotId;
 use crate::io::Output;
 
 /// What messages are read back for.
@@ -15,6 +16,8 @@ pub(crate) enum Purpose {
     MessageGet(Call, bool),
     /// `DIRECT.GET` answers with them.
     Direct(Box<Reading>),
+    /// A backup takes them out.
+    Snapshot(SnapshotId),
 }
 
 /// Queries the disk has not answered.

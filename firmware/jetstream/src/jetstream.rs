@@ -8,6 +8,7 @@ use frond_wire::MessageBuf;
 
 use crate::account::{Account, Usage};
 use crate::api::{Call, Locks};
+use crate::backup::{Backups, RestoreId, SnapshotId};
 use crate::body_cache::BodyCache;
 use crate::consumer::ConsumerInput;
 use crate::facts::{AccountLimits, Facts};
@@ -48,6 +49,8 @@ pub struct JetStream {
     pub(crate) usage: Usage,
     /// Mirrors and sources at work.
     pub(crate) feeds: Feeds,
+    /// Streams on their way out or in.
+    pub(crate) backups: Backups,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -71,6 +74,10 @@ pub(crate) enum Route {
     FeedAnswer(FeedId),
     /// An origin delivers to a mirror or source.
     FeedDelivery(FeedId),
+    /// Somebody has taken a piece of a backup.
+    SnapshotAck(SnapshotId),
+    /// A piece of a backup comes in.
+    RestoreChunk(RestoreId),
 }
 
 /// What wakes us.
@@ -84,6 +91,10 @@ pub(crate) enum Alarm {
     Consumer(StreamId, ConsumerId),
     /// A mirror or source wants to be woken.
     Feed(FeedId),
+    /// Nobody takes a backup.
+    Snapshot(SnapshotId),
+    /// No more of a backup comes.
+    Restore(RestoreId),
 }
 
 /// Numbers given so far. The disk remembers the highest: none is given again, also not after a
@@ -120,6 +131,7 @@ impl JetStream {
             ids: Ids::default(),
             usage: Usage::default(),
             feeds: Feeds::default(),
+            backups: Backups::default(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             last_sub: 0,
@@ -199,6 +211,7 @@ impl JetStream {
             Input::Interest { tenant, subject } => {
                 self.interest(tenant, subject, reach);
                 self.origins_changed(tenant, subject, reach);
+                self.takers_changed(tenant, subject, reach);
             }
             Input::Link { tenant, .. } => self.origins_changed(tenant, ">", reach),
             Input::DiskFree(bytes) => self.disk_free(bytes),
@@ -319,6 +332,8 @@ impl JetStream {
             Route::FeedDelivery(feed) => {
                 self.tell_feed(feed, FeedInput::Delivered(&message), reach);
             }
+            Route::SnapshotAck(id) => self.snapshot_acked(id, reach),
+            Route::RestoreChunk(id) => self.restore_chunk(id, &message, reach),
         }
     }
 
@@ -344,6 +359,7 @@ impl JetStream {
                     Pending::Batch(batch) => self.batch_kept(&committed, &batch, reach),
                     Pending::Fed(round) => self.round_kept(&committed, &round, reach),
                     Pending::Change(change) => self.changed(*change, reach),
+                    Pending::Restored(id) => self.restore_kept(id, reach),
                 }
             }
         }
@@ -358,6 +374,7 @@ impl JetStream {
                 Pending::Batch(batch) => self.batch_failed(&batch, fault),
                 Pending::Fed(round) => self.round_failed(&round, fault, reach),
                 Pending::Change(change) => self.change_failed(*change, fault, reach),
+                Pending::Restored(id) => self.restore_refused(id, fault, reach),
             }
         }
     }
@@ -392,6 +409,8 @@ impl JetStream {
                     self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
                 }
                 Alarm::Feed(feed) => self.wake_feed(feed, reach),
+                Alarm::Snapshot(id) => self.snapshot_waited(id, reach),
+                Alarm::Restore(id) => self.restore_stalled(id),
             }
         }
     }

@@ -8,6 +8,7 @@ mod actions;
 mod api;
 mod attach;
 mod attached;
+mod backup;
 mod body_cache;
 mod consumer;
 pub mod errors;

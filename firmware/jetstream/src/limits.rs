@@ -76,3 +76,25 @@ pub const BATCH_ID_BYTES_MAX: usize = 64;
 pub const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// All atomic batches that are open, in bytes.
 pub const BATCHES_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Backups on their way in or out.
+pub const BACKUPS_MAX: usize = 64;
+/// One piece of a backup when nobody says, in bytes.
+pub const CHUNK_BYTES: usize = 128 * 1024;
+/// Smallest piece of a backup, and window of them, in bytes.
+pub const CHUNK_BYTES_MIN: usize = 1024;
+/// Largest piece of a backup, in bytes.
+pub const CHUNK_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of a backup on their way when nobody says.
+pub const WINDOW_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of a backup on their way at most.
+pub const WINDOW_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Bytes read from the disk at once for a backup (its first message may be larger).
+pub const READ_BYTES: usize = 512 * 1024;
+/// How long a backup waits for somebody who takes it, in milliseconds.
+pub const INTEREST_MS: u64 = 2_000;
+/// How long a backup waits for an answer to a piece, in milliseconds.
+pub const SNAPSHOT_ACK_MS: u64 = 5_000;
+/// How long a stream that is restored waits for the next piece, in milliseconds.
+pub const RESTORE_IDLE_MS: u64 = 5_000;
+/// Bytes of a restored stream that are given to the disk at once.
+pub const RESTORE_BATCH_BYTES: usize = 1024 * 1024;

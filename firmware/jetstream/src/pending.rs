@@ -1,6 +1,7 @@
 use frond_ledger::{ConsumerId, Seq, StreamId};
 
 use crate::api::{Call, Key};
+use crate::backup::RestoreId;
 use crate::host::{Attached, Host};
 use crate::publish_batch::Batch;
 use crate::source::rounds::Round;
@@ -23,6 +24,8 @@ pub(crate) enum Pending {
     Fed(Round),
     /// A change asked for through the API takes effect and is answered.
     Change(Box<Change>),
+    /// A part of a stream that is being restored, or the end of it.
+    Restored(RestoreId),
 }
 
 /// A change of streams or consumers and who asked for it.

@@ -66,6 +66,10 @@ impl JetStream {
     /// The limits are kept again and consumers restored, before anybody sees the stream.
     fn revive_stream(&mut self, tenant: Tenant, meta: StreamMeta, found: &RecoveredStream) {
         let id = found.stream;
+        if meta.is_partial {
+            self.forget_partial(id, &meta.config.name);
+            return;
+        }
         let owner = meta.account.clone();
         let mut stream = Stream::recovered(id, tenant, meta, found);
         let mut removed = Removed::default();

@@ -3,6 +3,7 @@
 mod acks;
 mod actions;
 mod answers;
+mod backups;
 mod batches;
 mod consuming;
 mod disk;

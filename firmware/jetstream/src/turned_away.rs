@@ -39,6 +39,8 @@ impl JetStream {
             | Endpoint::StreamInfo(_)
             | Endpoint::StreamDelete(_)
             | Endpoint::StreamPurge(_)
+            | Endpoint::StreamSnapshot(_)
+            | Endpoint::StreamRestore(_)
             | Endpoint::MessageGet(_)
             | Endpoint::MessageDelete(_)
             | Endpoint::ConsumerCreate(_)
@@ -49,8 +51,7 @@ impl JetStream {
             | Endpoint::ConsumerReset(..)
             | Endpoint::ConsumerPause(..)
             | Endpoint::ConsumerUnpin(..)
-            | Endpoint::Clustered(_)
-            | Endpoint::Unbuilt(..) => {
+            | Endpoint::Clustered(_) => {
                 let error = errors::NOT_ENABLED_FOR_ACCOUNT;
                 self.conclude(call, endpoint.kind(), Err(error));
             }

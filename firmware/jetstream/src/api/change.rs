@@ -212,14 +212,14 @@ impl JetStream {
         self.detach(stream, consumer, reach);
     }
 
-    fn forget_name(&mut self, host: &Host) {
+    pub(crate) fn forget_name(&mut self, host: &Host) {
         if let Some(account) = self.accounts.get_mut(&host.stream.tenant) {
             account.by_name.remove(host.stream.config.name.as_str());
         }
     }
 
     /// The stream of this name, or the error that says it is not there.
-    pub(super) fn known_stream(
+    pub(crate) fn known_stream(
         &self,
         tenant: crate::io::Tenant,
         name: &str,

@@ -375,7 +375,7 @@ impl JetStream {
         info.with_server(&self.facts.version, API_LEVEL)
     }
 
-    fn consumer_bounds(&self, tenant: Tenant) -> ServerLimits {
+    pub(crate) fn consumer_bounds(&self, tenant: Tenant) -> ServerLimits {
         let limits = self
             .accounts
             .get(&tenant)

@@ -1,5 +1,3 @@
-use crate::errors::{self, ApiError};
-
 /// What of the API is asked for, out of the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint<'a> {
@@ -11,6 +9,8 @@ pub(crate) enum Endpoint<'a> {
     StreamInfo(&'a str),
     StreamDelete(&'a str),
     StreamPurge(&'a str),
+    StreamSnapshot(&'a str),
+    StreamRestore(&'a str),
     MessageGet(&'a str),
     MessageDelete(&'a str),
     ConsumerCreate(ConsumerTarget<'a>),
@@ -26,8 +26,6 @@ pub(crate) enum Endpoint<'a> {
     DirectGet(&'a str, Option<&'a str>),
     /// Only clusters have it.
     Clustered(&'static str),
-    /// nats-server has it, this server not yet.
-    Unbuilt(&'static str, ApiError),
 }
 
 /// The consumer that a create request's subject names.
@@ -86,14 +84,8 @@ impl<'a> Endpoint<'a> {
             }
             ["LEADER", "STEPDOWN", _] => Some(Self::Clustered("stream_leader_stepdown_response")),
             ["CANCEL_MOVE", _] => Some(Self::Clustered("stream_cancel_move_response")),
-            ["SNAPSHOT", _] => Some(Self::Unbuilt(
-                "stream_snapshot_response",
-                errors::STREAM_SNAPSHOT.with("err", "not supported by this server"),
-            )),
-            ["RESTORE", _] => Some(Self::Unbuilt(
-                "stream_restore_response",
-                errors::STREAM_RESTORE.with("err", "not supported by this server"),
-            )),
+            ["SNAPSHOT", name] => Some(Self::StreamSnapshot(name)),
+            ["RESTORE", name] => Some(Self::StreamRestore(name)),
             _ => None,
         }
     }
@@ -130,6 +122,8 @@ impl<'a> Endpoint<'a> {
             | Self::StreamInfo(stream)
             | Self::StreamDelete(stream)
             | Self::StreamPurge(stream)
+            | Self::StreamSnapshot(stream)
+            | Self::StreamRestore(stream)
             | Self::MessageGet(stream)
             | Self::MessageDelete(stream)
             | Self::ConsumerNames(stream)
@@ -142,11 +136,9 @@ impl<'a> Endpoint<'a> {
             | Self::ConsumerPause(stream, consumer)
             | Self::ConsumerUnpin(stream, consumer)
             | Self::MessageNext(stream, consumer) => (stream, consumer),
-            Self::AccountInfo
-            | Self::StreamNames
-            | Self::StreamList
-            | Self::Clustered(_)
-            | Self::Unbuilt(..) => ("", ""),
+            Self::AccountInfo | Self::StreamNames | Self::StreamList | Self::Clustered(_) => {
+                ("", "")
+            }
         }
     }
 
@@ -161,6 +153,8 @@ impl<'a> Endpoint<'a> {
             Self::StreamInfo(_) => "stream_info_response",
             Self::StreamDelete(_) => "stream_delete_response",
             Self::StreamPurge(_) => "stream_purge_response",
+            Self::StreamSnapshot(_) => "stream_snapshot_response",
+            Self::StreamRestore(_) => "stream_restore_response",
             Self::MessageGet(_) => "stream_msg_get_response",
             Self::MessageDelete(_) => "stream_msg_delete_response",
             Self::ConsumerCreate(_) => "consumer_create_response",
@@ -171,7 +165,7 @@ impl<'a> Endpoint<'a> {
             Self::ConsumerReset(..) => "consumer_reset_response",
             Self::ConsumerPause(..) => "consumer_pause_response",
             Self::ConsumerUnpin(..) => "consumer_unpin_response",
-            Self::Clustered(kind) | Self::Unbuilt(kind, _) => kind,
+            Self::Clustered(kind) => kind,
             Self::MessageNext(..) | Self::DirectGet(..) => "",
         }
     }

@@ -48,7 +48,7 @@ pub(crate) struct StreamState {
     pub(crate) deleted: Vec<Seq>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<Lost>,
-    consumer_count: usize,
+    pub(crate) consumer_count: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,7 +106,8 @@ impl JetStream {
     }
 }
 
-fn state(host: &Host) -> StreamState {
+/// What a stream holds.
+pub(crate) fn state(host: &Host) -> StreamState {
     let contents = &host.stream.contents;
     let is_new = contents.last() == 0 && contents.messages() == 0;
     let first_time = contents.oldest().map(|(_, time)| time);

@@ -1,14 +1,14 @@
 //! The JetStream API: requests on `$JS.API.>` in, JSON answers out.
 
 mod account;
-mod answer;
+pub(crate) mod answer;
 mod call;
 mod change;
 mod consumers;
 pub(crate) mod direct;
 mod endpoint;
 mod identity;
-mod info;
+pub(crate) mod info;
 pub(crate) mod json;
 mod locks;
 mod messages;
@@ -20,6 +20,7 @@ mod updates;
 
 pub(crate) use call::Call;
 pub(crate) use locks::{Key, Locks};
+pub(crate) use streams::is_empty;
 
 use frond_ledger::Fetched;
 use frond_wire::{Headers, Message, MessageBuf, headers};
@@ -33,7 +34,7 @@ use crate::limits::API_LEVEL;
 pub(crate) use endpoint::Endpoint;
 
 /// What a request comes to: an answer now, `None` when it is given later, or an error.
-type Outcome = Result<Option<Vec<u8>>, ApiError>;
+pub(crate) type Outcome = Result<Option<Vec<u8>>, ApiError>;
 
 impl JetStream {
     /// Handles a request to the API. What it doesn't know it doesn't answer.
@@ -86,6 +87,7 @@ impl JetStream {
                 self.conclude(&call, "stream_msg_get_response", outcome);
             }
             Purpose::Direct(reading) => self.read_on(*reading, fetched),
+            Purpose::Snapshot(id) => self.snapshot_read(id, &fetched, reach),
         }
     }
 
@@ -158,6 +160,8 @@ impl JetStream {
             Endpoint::StreamInfo(name) => self.stream_info(call, name),
             Endpoint::StreamDelete(name) => self.stream_delete(call, name, reach),
             Endpoint::StreamPurge(name) => self.stream_purge(call, name, reach),
+            Endpoint::StreamSnapshot(name) => self.stream_snapshot(call, name, reach),
+            Endpoint::StreamRestore(name) => self.stream_restore(call, name, reach),
             Endpoint::MessageGet(name) => self.message_get(call, name),
             Endpoint::MessageDelete(name) => self.message_delete(call, name, reach),
             Endpoint::ConsumerCreate(ref target) => self.consumer_create(call, target, reach),
@@ -179,7 +183,6 @@ impl JetStream {
                 self.consumer_unpin(call, name, consumer, reach)
             }
             Endpoint::Clustered(_) => Err(errors::CLUSTER_REQUIRED),
-            Endpoint::Unbuilt(_, ref error) => Err(error.clone()),
             Endpoint::MessageNext(..) | Endpoint::DirectGet(..) => Ok(None),
         }
     }

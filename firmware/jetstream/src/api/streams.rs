@@ -81,6 +81,9 @@ impl JetStream {
             }
             return Ok(Some(self.created(host.id())));
         }
+        if self.is_name_taken(call.tenant, name) {
+            return Err(errors::STREAM_NAME_EXIST);
+        }
         self.check_room(call.tenant, None, &config)?;
         self.check_overlap(call.tenant, name, &config)?;
         self.create_stream(call, config)
@@ -197,7 +200,7 @@ impl JetStream {
     }
 
     /// A change, its stream or consumer locked until it is over.
-    pub(super) fn change(
+    pub(crate) fn change(
         &mut self,
         call: &Call,
         stream: StreamId,
@@ -234,7 +237,7 @@ impl JetStream {
     }
 
     /// What a mirror or source takes over from an origin in the same account.
-    pub(super) fn inherit(
+    pub(crate) fn inherit(
         &self,
         tenant: Tenant,
         config: &mut StreamConfig,
@@ -269,7 +272,7 @@ impl JetStream {
     }
 
     /// Whether the account and the server have room for a stream, instead of `old` if given.
-    pub(super) fn check_room(
+    pub(crate) fn check_room(
         &self,
         tenant: Tenant,
         old: Option<&StreamConfig>,
@@ -314,7 +317,7 @@ impl JetStream {
     }
 
     /// Whether another stream of the account listens on one of the subjects.
-    pub(super) fn check_overlap(
+    pub(crate) fn check_overlap(
         &self,
         tenant: Tenant,
         name: &str,
@@ -379,7 +382,7 @@ impl JetStream {
 }
 
 /// Whether a body that should be empty is: nothing, or an object without members.
-pub(super) fn is_empty(body: &[u8]) -> bool {
+pub(crate) fn is_empty(body: &[u8]) -> bool {
     let text = body.trim_ascii();
     let inner = text
         .strip_prefix(b"{")

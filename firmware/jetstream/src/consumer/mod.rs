@@ -8,6 +8,7 @@ mod ack;
 mod acking;
 mod advisory;
 mod backlog;
+mod backup;
 mod config;
 mod delivery;
 mod duration;
@@ -40,6 +41,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use backup::{config_of, state_of};
 pub(crate) use config::{
     AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
     admit_change, admit_new, is_group_name, pause_time, same, write_time,

@@ -48,6 +48,11 @@ impl Feeds {
             .collect();
     }
 
+    /// How far a source came whose stream is restored from a backup.
+    pub(crate) fn remember(&mut self, key: Box<str>, saved: &Saved) {
+        self.saved.insert(key, saved.encode());
+    }
+
     pub(super) fn get_mut(&mut self, id: FeedId) -> Option<&mut FeedHost> {
         self.all.get_mut(&id)
     }

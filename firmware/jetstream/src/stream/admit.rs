@@ -431,7 +431,18 @@ pub(super) fn body_of(message: &MessageBuf, subject: &str, is_deduped: bool) -> 
         let header_len = u32::try_from(parts.header.len()).ok()?;
         (bytes.into(), subject_len, header_len)
     };
-    let header = bytes.get(subject_len as usize..(subject_len + header_len) as usize)?;
+    body_from(bytes, subject_len, header_len, is_deduped)
+}
+
+/// What is kept of a message whose parts stand one after the other; `None` when they don't.
+pub(crate) fn body_from(
+    bytes: Bytes,
+    subject_len: u32,
+    header_len: u32,
+    is_deduped: bool,
+) -> Option<Body> {
+    let header_end = subject_len.checked_add(header_len)?;
+    let header = bytes.get(subject_len as usize..header_end as usize)?;
     let mark = Mark::of(header).encode();
     let id = Headers::new(header).get("Nats-Msg-Id");
     let id = id.filter(|id| is_deduped && !id.is_empty());

@@ -26,10 +26,18 @@ pub(crate) fn stream_config(body: &[u8], is_strict: bool) -> Result<StreamConfig
             asked.pedantic = field.bool()?;
             return Ok(true);
         }
-        let c = &mut asked.config;
-        Ok(main_field(c, name, field)? || other_field(c, name, field)?)
+        config_field(&mut asked.config, name, field)
     })?;
     Ok(asked)
+}
+
+/// Takes one member of a configuration; false when there is no such.
+pub(crate) fn config_field(
+    c: &mut StreamConfig,
+    name: &str,
+    field: Field<'_>,
+) -> Result<bool, String> {
+    Ok(main_field(c, name, field)? || other_field(c, name, field)?)
 }
 
 fn main_field(c: &mut StreamConfig, name: &str, field: Field<'_>) -> Result<bool, String> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use frond_clock::Timestamp;
-use frond_ledger::{RecoveredStream, StreamId};
+use frond_ledger::{Body, RecoveredStream, Seq, StreamId};
 use frond_wire::go_json;
 use serde::Serialize;
 
@@ -26,22 +26,37 @@ pub(crate) struct StreamMeta {
     pub(crate) created: Timestamp,
     /// Its configuration.
     pub(crate) config: StreamConfig,
+    /// It was being restored from a backup: what is there is not all of it.
+    pub(crate) is_partial: bool,
 }
 
-/// A version byte, then JSON: `{"account":…,"created":…,"config":{…}}`.
+/// A version byte, then JSON: `{"account":…,"created":…,"config":{…}}`, with `"partial":true`
+/// while it is being restored.
 #[derive(Serialize)]
 struct Written<'a> {
     account: &'a str,
     created: String,
     config: &'a StreamConfig,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
 }
 
 /// Writes a description.
 pub(crate) fn encode(account: &str, created: Timestamp, config: &StreamConfig) -> Bytes {
+    write(account, created, config, false)
+}
+
+/// Writes the description of a stream that is being restored from a backup.
+pub(crate) fn encode_partial(account: &str, created: Timestamp, config: &StreamConfig) -> Bytes {
+    write(account, created, config, true)
+}
+
+fn write(account: &str, created: Timestamp, config: &StreamConfig, partial: bool) -> Bytes {
     let written = Written {
         account,
         created: created.to_string(),
         config,
+        partial,
     };
     let mut bytes = vec![VERSION];
     bytes.extend(go_json::to_vec(&written));
@@ -82,6 +97,7 @@ pub(crate) fn decode(meta: &[u8]) -> Result<StreamMeta, String> {
         account: string("account")?,
         created: Timestamp::parse_rfc3339(&created).ok_or("created at no time")?,
         config,
+        is_partial: matches!(find("partial"), Some(Json::Bool(true))),
     })
 }
 
@@ -119,6 +135,33 @@ impl Stream {
         stream.lost.clone_from(&found.lost);
         stream
     }
+
+    /// Takes a message of a backup, as it was; its sequence is above all before.
+    pub(crate) fn take_back(&mut self, seq: Seq, time: Timestamp, body: &Body) {
+        if let Some(id) = body.dedupe_id() {
+            self.dedupe.insert(id, seq, time);
+        }
+        self.inflight.raise_time(time);
+        self.timed.insert(seq, time, Mark::decode(body.mark()));
+        self.contents.insert(Arrival {
+            seq,
+            time,
+            subject: body.subject(),
+            header_len: body.header_len(),
+            payload_len: u32::try_from(body.payload().len()).unwrap_or(u32::MAX),
+        });
+        self.inflight.raise(self.contents.last());
+        if self.is_memory() {
+            self.bodies.insert(seq, body.clone());
+        }
+    }
+
+    /// Sequences up to `last` were used, and nothing below `first` may exist.
+    pub(crate) fn take_back_extent(&mut self, first: Seq, last: Seq) {
+        self.contents.start_at(first);
+        self.contents.skip(last);
+        self.inflight.raise(self.contents.last());
+    }
 }
 
 #[cfg(test)]
@@ -145,9 +188,12 @@ mod tests {
             StreamMeta {
                 account: "$G".into(),
                 created,
-                config
+                config: config.clone(),
+                is_partial: false,
             }
         );
+        let partial = encode_partial("$G", created, &config);
+        assert!(decode(&partial).unwrap().is_partial);
     }
 
     #[test]

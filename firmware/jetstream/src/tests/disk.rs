@@ -43,6 +43,13 @@ impl Disk {
         commit(self, batches).unwrap()
     }
 
+    /// A message can no longer be read.
+    pub(super) fn lose(&mut self, seq: Seq) {
+        for stream in self.streams.values_mut() {
+            stream.messages.remove(&seq);
+        }
+    }
+
     fn apply(&mut self, record: &Record) {
         match record.clone() {
             Record::Put { .. } | Record::Drop { .. } | Record::Floor { .. } => {

@@ -75,7 +75,7 @@ pub(crate) fn pause_time(field: Field<'_>) -> Result<Option<Timestamp>, String> 
 
 impl ConsumerConfig {
     /// Takes one member; false when there is no such.
-    fn set(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
+    pub(crate) fn set(&mut self, key: &str, field: Field<'_>) -> Result<bool, String> {
         let known = self.set_text(key, field)?
             || self.set_number(key, field)?
             || self.set_flag(key, field)?
