@@ -148,6 +148,10 @@ impl Server {
         }
         self.core.with_node(|node| node.start_links(now))?;
         self.core.handle(Input::Time);
+        // Nobody is served slower for it, and nobody needs to know when the kernel refuses.
+        if let Err(error) = frond_trim::give_back_code() {
+            tracing::debug!("The code of the start stays in memory: {error}");
+        }
         tracing::info!("Server is ready");
         Ok(())
     }

@@ -10,7 +10,8 @@ use bench::{ask, counted, create_stream, idle_bytes_per_connection, lone_publish
 use interop::{Kind, Server, Setup, release_binary};
 
 const BINARY_BYTES_MAX: u64 = 10_500_000;
-const IDLE_RSS_BYTES_MAX: u64 = 10 * 1024 * 1024;
+const IDLE_CORE_RSS_BYTES_MAX: u64 = 4 * 1024 * 1024;
+const IDLE_JETSTREAM_RSS_BYTES_MAX: u64 = 6 * 1024 * 1024;
 const IDLE_CONNECTIONS: usize = 1000;
 const IDLE_CONNECTION_BYTES_MAX: f64 = 4096.0;
 const LONE_WRITTEN_BYTES_MAX: f64 = 4_500.0;
@@ -36,6 +37,17 @@ fn the_binary_is_small() {
 }
 
 #[test]
+fn an_idle_core_is_small() {
+    let setup = Setup::core().binary(release_binary("frond"));
+    let server = Server::start(Kind::Leaf, &setup);
+    let rss = server.usage().rss_bytes;
+    assert!(
+        rss <= IDLE_CORE_RSS_BYTES_MAX,
+        "{rss} bytes resident, {IDLE_CORE_RSS_BYTES_MAX} are the most"
+    );
+}
+
+#[test]
 fn idle_memory_is_small() {
     let server = release_server();
     let info = ask(&server, "$JS.API.INFO", "");
@@ -45,8 +57,8 @@ fn idle_memory_is_small() {
     );
     let rss = server.usage().rss_bytes;
     assert!(
-        rss <= IDLE_RSS_BYTES_MAX,
-        "{rss} bytes resident, {IDLE_RSS_BYTES_MAX} are the most"
+        rss <= IDLE_JETSTREAM_RSS_BYTES_MAX,
+        "{rss} bytes resident, {IDLE_JETSTREAM_RSS_BYTES_MAX} are the most"
     );
 }
 

@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/wire", &[]),
     ("firmware/websocket", &[]),
     ("firmware/backup", &[]),
+    ("firmware/trim", &[]),
     ("board-support/board", &[]),
     ("firmware/account", &["firmware/subject"]),
     (
@@ -56,6 +57,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/monitor",
             "firmware/store",
             "firmware/websocket",
+            "firmware/trim",
         ],
     ),
     (
