@@ -88,6 +88,8 @@ pub enum Reloadable {
     MaxControlLine,
     /// `max_payload`
     MaxPayload,
+    /// `max_connections_memory`
+    MaxConnectionsMemory,
     /// `no_fast_producer_stall`
     NoFastProducerStall,
     /// `jetstream.max_mem`, which may only grow.
@@ -145,6 +147,7 @@ impl Reloadable {
             Self::MaxConnections => "max_connections",
             Self::MaxControlLine => "max_control_line",
             Self::MaxPayload => "max_payload",
+            Self::MaxConnectionsMemory => "max_connections_memory",
             Self::PingInterval => "ping_interval",
             Self::PingMax => "ping_max",
             Self::WriteDeadline => "write_deadline",

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::duration::Go;
 use crate::error::ConfigError;
-use crate::limits::PAYLOAD_BYTES_ADVISED;
+use crate::limits::{PAYLOAD_BYTES_ADVISED, PAYLOADS_IN_MEMORY_MIN};
 use crate::options::auth::Identity;
 use crate::position::Position;
 use crate::secret::Secret;
@@ -67,6 +67,15 @@ impl Checker<'_> {
             let text =
                 format!("max_payload ({payload}) cannot be higher than max_pending ({pending})");
             self.error(&["max_payload", "max_pending"], text, "raise max_pending");
+        }
+        if let Some(memory) = config.limits.max_connections_memory
+            && memory / PAYLOADS_IN_MEMORY_MIN < payload
+        {
+            let text = format!(
+                "max_connections_memory ({memory}) has no room for {PAYLOADS_IN_MEMORY_MIN} times max_payload ({payload})"
+            );
+            let remedy = "raise it, or lower max_payload";
+            self.error(&["max_connections_memory", "max_payload"], text, remedy);
         }
         if config
             .server_name

@@ -9,7 +9,7 @@ use crate::options::logging::Log;
 use crate::options::mappings::Mapping;
 use crate::options::operator::OperatorMode;
 use crate::options::proxies::Proxies;
-use crate::options::server::{self, Limits, Listen};
+use crate::options::server::{self, Limits, Listen, WriteTimeout};
 use crate::options::tls::Tls;
 use crate::options::websocket::WebSocket;
 use crate::parser;
@@ -60,6 +60,8 @@ pub struct Config {
     pub ping_max: u64,
     /// How long a write may take. 10 s by default.
     pub write_deadline: Duration,
+    /// What happens when it takes longer.
+    pub write_timeout: WriteTimeout,
     /// Over which lame duck mode closes the clients. 2 min by default.
     pub lame_duck_duration: Duration,
     /// Before lame duck mode closes the first client. 10 s by default.
@@ -133,6 +135,7 @@ impl Default for Config {
             ping_interval: Duration::from_secs(120),
             ping_max: 2,
             write_deadline: Duration::from_secs(10),
+            write_timeout: WriteTimeout::Default,
             lame_duck_duration: Duration::from_secs(120),
             lame_duck_grace_period: Duration::from_secs(10),
             no_header_support: false,

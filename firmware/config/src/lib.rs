@@ -44,7 +44,7 @@ pub use options::operator::{Deletion, OperatorMode, Resolver};
 pub use options::permissions::{AllowResponses, Permissions, SubjectRule, SubjectRules};
 pub use options::proxies::Proxies;
 pub use options::remote::Remote;
-pub use options::server::{Limits, Listen};
+pub use options::server::{Limits, Listen, WriteTimeout};
 pub use options::tls::{CertFiles, HandshakeFirst, Tls};
 pub use options::url::RemoteUrl;
 pub use options::websocket::{WebSocket, WebSocketAuthorization, WebSocketCookies};

@@ -21,3 +21,6 @@ pub(crate) const TLS_TIMEOUT_SECONDS: u64 = 2;
 pub(crate) const TLS_FALLBACK_DELAY_MILLIS: u64 = 50;
 /// Above this, an authorization timeout is probably a mistake, in seconds.
 pub(crate) const AUTH_TIMEOUT_SECONDS_ADVISED: u64 = 60;
+
+/// How many of the longest payloads `max_connections_memory` must have room for.
+pub(crate) const PAYLOADS_IN_MEMORY_MIN: u64 = 8;

@@ -146,7 +146,7 @@ const TOP: &str = "\
     log_size_limit logfile_max_num log_max_num max_traced_msg_len pidfile pid_file \
     ports_file_dir http http_port https https_port tls monitor_port http_base_path max_connections max_conn \
     max_subscriptions max_subs max_sub_tokens max_subscription_tokens max_control_line \
-    max_payload max_pending max_closed_clients ping_interval ping_max write_deadline \
+    max_payload max_pending max_connections_memory max_closed_clients ping_interval ping_max write_deadline \
     write_timeout lame_duck_duration lame_duck_grace_period no_header_support \
     no_fast_producer_stall disable_sublist_cache no_sublist_cache allow_non_tls \
     connect_error_reports reconnect_error_reports no_auth_user system_account system \

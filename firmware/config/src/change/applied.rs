@@ -113,6 +113,12 @@ fn limits(old: &Config, new: &Config, changes: &mut Changes) {
         plain,
     );
     changes.note(
+        Reloadable::MaxConnectionsMemory,
+        &a.max_connections_memory,
+        &b.max_connections_memory,
+        number,
+    );
+    changes.note(
         Reloadable::PingInterval,
         &old.ping_interval,
         &new.ping_interval,

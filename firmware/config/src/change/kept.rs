@@ -100,6 +100,8 @@ fn limits_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
         &b.max_closed_clients,
         plain,
     )?;
+    let (a, b) = (&old.write_timeout, &new.write_timeout);
+    kept("WriteTimeout", a, b, |policy| policy.name().to_owned())?;
     let duration = |d: &std::time::Duration| Go(*d).to_string();
     kept(
         "LameDuckDuration",
@@ -311,6 +313,8 @@ fn leafnodes_are_kept(old: &LeafNodes, new: &LeafNodes) -> Result<(), ReloadRefu
         &new.write_deadline,
         |d| Go(d.unwrap_or_default()).to_string(),
     )?;
+    let (a, b) = (&old.write_timeout, &new.write_timeout);
+    field("WriteTimeout", a, b, |policy| policy.name().to_owned())?;
     field("MinVersion", &old.min_version, &new.min_version, optional)?;
     field(
         "IsolateLeafnodeInterest",

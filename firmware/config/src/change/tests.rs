@@ -22,6 +22,10 @@ fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
         ("ping_interval: \"30s\"", "ping_interval = 30s"),
         ("ping_max: 5", "ping_max = 5"),
         ("write_deadline: \"3s\"", "write_deadline = 3s"),
+        (
+            "max_connections_memory: 64mb",
+            "max_connections_memory = 67108864",
+        ),
         ("client_advertise: \"a:1\"", "client_advertise = a:1"),
         ("server_tags: [a]", "tags"),
         (
@@ -148,6 +152,21 @@ fn what_cannot_change_refuses_the_reload_in_nats_servers_words() {
     for (old, new, want) in cases {
         let want = format!("config reload not supported for {want}");
         assert_eq!(between(old, new), Err(want), "{old} -> {new}");
+    }
+}
+
+#[test]
+fn what_happens_to_slow_writes_is_kept() {
+    for (block, name) in [
+        ("", "WriteTimeout"),
+        ("leaf", "LeafNode: field \"WriteTimeout\""),
+    ] {
+        let text = |policy: &str| match block {
+            "" => format!("write_timeout: {policy}"),
+            block => format!("{block} {{ write_timeout: {policy} }}"),
+        };
+        let want = format!("config reload not supported for {name}: old=close, new=retry");
+        assert_eq!(between(&text("close"), &text("retry")), Err(want));
     }
 }
 

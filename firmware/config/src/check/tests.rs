@@ -23,6 +23,10 @@ fn options_that_do_not_fit_are_refused_where_they_stand() {
             "x.conf:1:1: max_payload (2097152) cannot be higher than max_pending (1048576) (raise max_pending)",
         ),
         (
+            "max_payload: 2mb\nmax_connections_memory: 8mb\n",
+            "x.conf:2:1: max_connections_memory (8388608) has no room for 8 times max_payload (2097152) (raise it, or lower max_payload)",
+        ),
+        (
             "lame_duck_duration: \"31s\"\nlame_duck_grace_period: \"40s\"\n",
             "x.conf:2:1: lame duck grace period (40s) should be strictly lower than lame duck duration (31s)",
         ),

@@ -1,7 +1,7 @@
 use crate::nkey;
 use crate::options::auth::timeout;
 use crate::options::remote::{self, Remote};
-use crate::options::server::{Listen, write_timeout};
+use crate::options::server::{Listen, WriteTimeout, write_timeout};
 use crate::options::tls::{Side, Tls};
 use crate::position::Position;
 use crate::report::{Port, Report, set};
@@ -32,6 +32,8 @@ pub struct LeafNodes {
     pub dial_timeout: Duration,
     /// How long a write may take; `None` takes that of the server.
     pub write_deadline: Option<Duration>,
+    /// What happens when it takes longer.
+    pub write_timeout: WriteTimeout,
     /// Interest of one leaf is not passed on to others.
     pub isolate_interest: bool,
     /// How accepted leaves are encrypted; `None`: not.
@@ -50,6 +52,7 @@ impl Default for LeafNodes {
             reconnect_interval: Duration::from_secs(1),
             dial_timeout: Duration::from_secs(1),
             write_deadline: None,
+            write_timeout: WriteTimeout::Default,
             isolate_interest: false,
             tls: None,
         }
@@ -159,7 +162,7 @@ impl LeafNodes {
             "write_deadline" => {
                 self.write_deadline = positive(report.duration("write_deadline", value));
             }
-            "write_timeout" => write_timeout(value, report),
+            "write_timeout" => set(&mut self.write_timeout, write_timeout(value, report)),
             "tls" => self.tls = Tls::read(value, Side::Server, report),
             _ => report.other(Block::LeafNodes, entry),
         }

@@ -50,6 +50,35 @@ pub struct Limits {
     pub max_pending: u64,
     /// Closed connections that are remembered for `/connz`. 10,000 by default.
     pub max_closed_clients: u64,
+    /// Ours: bytes kept for all connections together, whatever for (`max_connections_memory`);
+    /// `None` half of the machine's memory.
+    pub max_connections_memory: Option<u64>,
+}
+
+/// What happens when a write takes longer than its deadline (`write_timeout`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WriteTimeout {
+    /// Clients are closed, other servers are given time.
+    #[default]
+    Default,
+    /// The connection is closed.
+    Close,
+    /// It goes on, unless nothing at all was written.
+    Retry,
+}
+
+impl WriteTimeout {
+    /// As monitoring shows it; empty for the default.
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `WriteTimeoutPolicy.String`
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "",
+            Self::Close => "close",
+            Self::Retry => "retry",
+        }
+    }
 }
 
 impl Default for Limits {
@@ -62,6 +91,7 @@ impl Default for Limits {
             max_payload: 1_048_576,
             max_pending: 67_108_864,
             max_closed_clients: 10_000,
+            max_connections_memory: None,
         }
     }
 }
@@ -276,6 +306,9 @@ fn read_limits(key: &str, entry: &Entry, limits: &mut Limits, report: &mut Repor
         "max_control_line" => set_size(&mut limits.max_control_line, entry, report),
         "max_payload" => set_size(&mut limits.max_payload, entry, report),
         "max_pending" => set(&mut limits.max_pending, report.limit(value).flatten()),
+        "max_connections_memory" => {
+            set(&mut limits.max_connections_memory, report.limit(value));
+        }
         "max_closed_clients" => {
             set(
                 &mut limits.max_closed_clients,
@@ -328,7 +361,7 @@ fn read_times(key: &str, value: &Value, config: &mut Config, report: &mut Report
                 positive(report.duration(key, value)),
             );
         }
-        "write_timeout" => write_timeout(value, report),
+        "write_timeout" => set(&mut config.write_timeout, write_timeout(value, report)),
         "lame_duck_duration" => {
             let duration = report.strict_duration(key, value);
             let least = Duration::from_secs(LAME_DUCK_SECONDS_MIN);
@@ -364,14 +397,16 @@ fn read_times(key: &str, value: &Value, config: &mut Config, report: &mut Report
     true
 }
 
-/// What happens when a write takes too long; only closing is built.
-pub(crate) fn write_timeout(value: &Value, report: &mut Report) {
-    match report.string(value).as_deref() {
-        None | Some("default" | "close") => {}
-        Some("retry") => report.unsupported_value(value, "write_timeout: retry"),
-        Some(_) => {
+/// spec: nats-server v2.15.1 server/opts.go `parseWriteDeadlinePolicy`
+pub(crate) fn write_timeout(value: &Value, report: &mut Report) -> Option<WriteTimeout> {
+    match report.string(value)?.as_str() {
+        "default" => Some(WriteTimeout::Default),
+        "close" => Some(WriteTimeout::Close),
+        "retry" => Some(WriteTimeout::Retry),
+        _ => {
             let text = "write_timeout must be 'default', 'close' or 'retry'";
             report.error(&value.at, text, "");
+            None
         }
     }
 }

@@ -55,6 +55,27 @@ fn zero_means_the_default_except_for_connections() {
 }
 
 #[test]
+fn slow_writes_have_a_policy() {
+    let read = |text: &str| {
+        let config = config(text);
+        (config.write_timeout, config.leafnodes.write_timeout)
+    };
+    use crate::WriteTimeout::{Close, Default, Retry};
+    assert_eq!(read("port: 1"), (Default, Default));
+    let both = "write_timeout: retry\nleafnodes { write_timeout: close }";
+    assert_eq!(read(both), (Retry, Close));
+    assert_eq!(
+        read("write_timeout: default\nleaf { write_timeout: retry }"),
+        (Default, Retry)
+    );
+    let wrong = "write_timeout must be 'default', 'close' or 'retry'";
+    for text in ["write_timeout: later", "leaf { write_timeout: later }"] {
+        let errors = errors(text);
+        assert!(errors.len() == 1 && errors[0].contains(wrong), "{errors:?}");
+    }
+}
+
+#[test]
 fn addresses() {
     let listen = |text: &str| {
         let config = config(text);
