@@ -4,10 +4,32 @@
 
 use frond_account::AccountId;
 
+use crate::broker::AccountState;
 use crate::connection::{Kind, State};
-use crate::{Broker, Conn};
+use crate::interest::Interest;
+use crate::sharing::Shared;
+use crate::{Broker, Conn, Traffic};
 
 impl Broker {
+    /// As many account states as the directory has accounts.
+    pub(crate) fn grow_accounts(&mut self) {
+        while self.accounts.len() < self.directory.accounts().len() {
+            let seed = self.rng.next_u64();
+            self.accounts.push(AccountState {
+                interest: Interest::new(seed),
+                clients: 0,
+                leafs: 0,
+                traffic: Traffic::default(),
+                slow_consumers: 0,
+                sharing: Shared::default(),
+            });
+        }
+    }
+
+    pub(crate) fn account_state(&mut self, account: AccountId) -> Option<&mut AccountState> {
+        self.accounts.get_mut(account.0 as usize)
+    }
+
     /// Applies an account's limits to who is connected already: the oldest stay.
     pub(crate) fn apply_account_limits(&mut self, id: AccountId) {
         let limits = self.directory.account(id).map(|account| account.limits);

@@ -11,6 +11,7 @@ use crate::closing::ClosedRing;
 use crate::connection::{Connection, Kind, Session, State};
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::latency::Notice;
+use crate::limits::{CONNECTION_BYTES, SECURED_BYTES};
 use crate::links::LinkSlot;
 use crate::msgtrace::Tracing;
 use crate::sharing::Shared;
@@ -153,7 +154,11 @@ impl Broker {
         self.clients += 1;
         self.log_connection(slot, Level::Debug, "Client connection created");
         self.send_info(slot, InfoMoment::Greeting);
-        if self.clients > self.limits.connections_max {
+        let crowded = self.is_crowded() && !self.shed_stranger();
+        if crowded {
+            self.totals.refused_for_memory += 1;
+        }
+        if crowded || self.clients > self.limits.connections_max {
             self.refuse(
                 slot,
                 "maximum connections exceeded",
@@ -179,6 +184,8 @@ impl Broker {
             return;
         };
         connection.tls = Some(session);
+        connection.kept.base += SECURED_BYTES;
+        self.stock.hold(SECURED_BYTES);
         match connection.kind {
             Kind::Client(_) => self.await_connect(conn),
             Kind::Link(link) => self.link_secured(link),
@@ -234,6 +241,7 @@ impl Broker {
         }
         self.begin_close(slot, cause, Ending::Gone);
         self.settle();
+        self.lighten(slot);
         self.by_conn.remove(&conn);
         self.conns.remove(slot);
     }
@@ -368,29 +376,15 @@ impl Broker {
 
     pub(crate) fn add_connection(&mut self, conn: Conn, arrival: Arrival, kind: Kind) -> u32 {
         let outbox = Outbox::new(&self.stock);
-        let connection = Connection::new((conn, arrival), self.now, &self.limits, outbox, kind);
+        let mut connection = Connection::new((conn, arrival), self.now, &self.limits, outbox, kind);
+        connection.kept.base = match connection.tls {
+            Some(_) => CONNECTION_BYTES + SECURED_BYTES,
+            None => CONNECTION_BYTES,
+        };
+        self.stock.hold(connection.kept.base);
         let slot = self.conns.insert(connection);
         self.by_conn.insert(conn, slot);
         slot
-    }
-
-    /// As many account states as the directory has accounts.
-    pub(crate) fn grow_accounts(&mut self) {
-        while self.accounts.len() < self.directory.accounts().len() {
-            let seed = self.rng.next_u64();
-            self.accounts.push(AccountState {
-                interest: Interest::new(seed),
-                clients: 0,
-                leafs: 0,
-                traffic: Traffic::default(),
-                slow_consumers: 0,
-                sharing: Shared::default(),
-            });
-        }
-    }
-
-    pub(crate) fn account_state(&mut self, account: AccountId) -> Option<&mut AccountState> {
-        self.accounts.get_mut(account.0 as usize)
     }
 
     /// Appends to a connection's outbox and wishes for a flush.
@@ -442,6 +436,7 @@ impl Broker {
             return;
         }
         self.relieve();
+        self.relieve_memory();
         loop {
             if let Some(id) = self.spent.pop() {
                 self.remove_sub(id);

@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
+
+use frond_clock::Now;
 
 use frond_account::PeerKind;
 
 use crate::broker::{Alarm, Ending};
 use crate::connection::{Kind, Session, State};
-use crate::{Broker, ClosedClient, Level, Output};
+use crate::{Broker, ClosedClient, Conn, Level, Output};
 
 impl Broker {
     /// From here on nothing is read, and the connection's interest is gone.
@@ -59,6 +62,7 @@ impl Broker {
                 self.outputs.push_back(Output::Disconnected(closed));
             }
         }
+        self.lighten(slot);
         if ending == Ending::Wanted {
             self.closes.push_back((conn, cause.into()));
         }
@@ -109,25 +113,50 @@ impl Broker {
 
     /// Gives up what waits for a peer that reads too slowly. False when it is being closed already.
     pub(crate) fn count_slow_consumer(&mut self, slot: u32) -> bool {
+        if !self.note_slow_consumer(slot) {
+            return false;
+        }
         let Some(connection) = self.conns.get_mut(slot) else {
             return false;
         };
-        let account = match &connection.kind {
-            Kind::Closing => return false,
-            Kind::Client(session) => Some(session.account),
-            Kind::Link(_) => {
+        let waiting = connection.outbox.len();
+        connection.outbox.clear();
+        let text = format!("Slow Consumer Detected: {waiting} bytes waiting");
+        self.log_connection(slot, Level::Warn, &text);
+        true
+    }
+
+    /// What waits for a peer took longer than its deadline, and it is given time.
+    /// spec: nats-server v2.15.1 server/client.go `handleWriteTimeout`
+    pub fn write_late(&mut self, now: Now, conn: Conn, deadline: Duration) {
+        self.now = now;
+        let Some(slot) = self.by_conn.get(&conn).copied() else {
+            return;
+        };
+        if self.note_slow_consumer(slot) {
+            let waiting = self.conns.get(slot).map_or(0, |one| one.outbox.len());
+            let text = format!(
+                "Slow Consumer State: WriteDeadline of {deadline:?} exceeded, {waiting} bytes waiting"
+            );
+            self.log_connection(slot, Level::Warn, &text);
+        }
+        self.settle();
+    }
+
+    /// False when it is being closed already.
+    fn note_slow_consumer(&mut self, slot: u32) -> bool {
+        let account = match self.conns.get(slot).map(|connection| &connection.kind) {
+            None | Some(Kind::Closing) => return false,
+            Some(Kind::Client(session)) => Some(session.account),
+            Some(Kind::Link(_)) => {
                 self.totals.slow_links += 1;
                 None
             }
         };
-        let waiting = connection.outbox.len();
-        connection.outbox.clear();
         self.totals.slow_consumers += 1;
         if let Some(state) = account.and_then(|account| self.account_state(account)) {
             state.slow_consumers += 1;
         }
-        let text = format!("Slow Consumer Detected: {waiting} bytes waiting");
-        self.log_connection(slot, Level::Warn, &text);
         true
     }
 

@@ -28,10 +28,12 @@ impl Broker {
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         let bytes_max = self.limits.outboxes_bytes_max.unwrap_or(usize::MAX);
+        let memory_max = self.limits.memory_bytes_max.unwrap_or(usize::MAX);
         self.spent.is_empty()
             && self.overrun.is_empty()
             && self.changes.is_empty()
             && self.notices.is_empty()
             && self.stock.waiting() <= bytes_max / 4 * 3
+            && self.stock.held() <= memory_max
     }
 }

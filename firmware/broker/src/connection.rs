@@ -7,7 +7,7 @@ use frond_clock::{Instant, Now, Timestamp};
 use frond_wire::{ConnectInfo, Dialect, Parser};
 
 use crate::interest::SubId;
-use crate::limits::TRACKED_REPLIES_MAX;
+use crate::limits::{TRACKED_REPLIES_BYTES_MAX, TRACKED_REPLIES_MAX};
 use crate::options::Options;
 use crate::{Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security, Upgrade};
 
@@ -31,6 +31,25 @@ pub(crate) struct Connection {
     pub(crate) started: Now,
     pub(crate) last_activity: Timestamp,
     pub(crate) traffic: Traffic,
+    /// Memory kept for it, its outbox not counted.
+    pub(crate) kept: Kept,
+}
+
+/// Bytes kept for a connection, by what for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// For the connection itself.
+    pub(crate) base: usize,
+    /// For its subscriptions.
+    pub(crate) subs: usize,
+    /// In the shell: what was read and not yet understood, and what TLS and frames hold.
+    pub(crate) shell: usize,
+}
+
+impl Kept {
+    pub(crate) const fn sum(&self) -> usize {
+        self.base + self.subs + self.shell
+    }
 }
 
 /// Who is at the other end.
@@ -69,6 +88,8 @@ pub(crate) struct Session {
     /// By the client's own names.
     pub(crate) subs: HashMap<Box<str>, SubId>,
     pub(crate) replies: HashMap<Box<str>, Reply>,
+    /// What their subjects took when they came; those that went are in it until it is full.
+    replies_bytes: usize,
     pub(crate) nonce: Box<str>,
     pub(crate) ping: Ping,
     /// When it last did something that shows it is alive.
@@ -148,6 +169,7 @@ impl Connection {
             started: now,
             last_activity: now.wall,
             traffic: Traffic::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -193,6 +215,7 @@ impl Session {
             proxy: None,
             subs: HashMap::new(),
             replies: HashMap::new(),
+            replies_bytes: 0,
             nonce: nonce.into(),
             ping: Ping::default(),
             last_in: now,
@@ -227,22 +250,29 @@ impl Session {
         let Some(rule) = self.access.as_ref().and_then(Access::allow_responses) else {
             return;
         };
-        if self.replies.len() >= TRACKED_REPLIES_MAX {
+        if self.replies_are_full() {
             self.replies.retain(|_, reply| {
                 rule.max_msgs.is_none_or(|max| reply.used < max)
                     && rule
                         .expires
                         .is_none_or(|life| now.since(reply.since) <= life)
             });
+            self.replies_bytes = self.replies.keys().map(|reply| reply.len()).sum();
         }
-        if self.replies.len() >= TRACKED_REPLIES_MAX {
+        if self.replies_are_full() {
             self.replies.clear();
+            self.replies_bytes = 0;
         }
         let fresh = Reply {
             since: now,
             used: 0,
         };
+        self.replies_bytes += reply.len();
         self.replies.insert(reply.into(), fresh);
+    }
+
+    fn replies_are_full(&self) -> bool {
+        self.replies.len() >= TRACKED_REPLIES_MAX || self.replies_bytes >= TRACKED_REPLIES_BYTES_MAX
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use frond_account::{AccountId, ServiceImport, StreamImport};
 use frond_subject::{TokenHash, Tree, is_literal};
 
-use crate::limits::CACHED_MATCHES_MAX;
+use crate::limits::{CACHED_MATCHES_MAX, CACHED_SUBJECTS_BYTES_MAX, CACHED_SUBSCRIBERS_MAX};
 use crate::shadows::Shadow;
 use crate::slab::Slab;
 use crate::{LinkId, Source};
@@ -60,11 +60,20 @@ pub(crate) enum Owner {
 pub(crate) struct Interest {
     tree: Tree<SubId>,
     cache: HashMap<Box<str>, Rc<Matches>, TokenHash>,
+    /// What was put into it since it was last empty.
+    cached: Cached,
     /// The subject asked for last and its matches: publishers repeat themselves.
     last: (String, Option<Rc<Matches>>),
     /// The matches of a subject that isn't remembered; its memory is used again and again.
     one_off: Rc<Matches>,
     counts: InterestCounts,
+}
+
+/// What a cache of matches may hold at most: those that went are in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cached {
+    subscribers: usize,
+    subject_bytes: usize,
 }
 
 /// What happened in an account's interest since the start.
@@ -120,6 +129,7 @@ impl Interest {
         Self {
             tree: Tree::seeded(seed),
             cache: HashMap::with_hasher(TokenHash::seeded(seed)),
+            cached: Cached::default(),
             last: (String::new(), None),
             one_off: Rc::default(),
             counts: InterestCounts::default(),
@@ -194,11 +204,25 @@ impl Interest {
         let mut found = Matches::default();
         found.fill(&self.tree, subject, subs);
         let found = Rc::new(found);
-        if self.cache.len() >= CACHED_MATCHES_MAX {
-            self.cache.clear();
-        }
-        self.cache.insert(subject.into(), Rc::clone(&found));
+        self.remember(subject, &found);
         found
+    }
+
+    fn remember(&mut self, subject: &str, found: &Rc<Matches>) {
+        self.cached.subscribers += found.subscribers();
+        self.cached.subject_bytes += subject.len();
+        if self.cache.len() >= CACHED_MATCHES_MAX
+            || self.cached.subscribers > CACHED_SUBSCRIBERS_MAX
+            || self.cached.subject_bytes > CACHED_SUBJECTS_BYTES_MAX
+        {
+            self.forget();
+        }
+        self.cache.insert(subject.into(), Rc::clone(found));
+    }
+
+    fn forget(&mut self) {
+        self.cache.clear();
+        self.cached = Cached::default();
     }
 
     /// Forgets the answers that a change of `filter` makes wrong.
@@ -207,7 +231,7 @@ impl Interest {
         if is_literal(filter) {
             self.cache.remove(filter);
         } else {
-            self.cache.clear();
+            self.forget();
         }
     }
 }
@@ -237,6 +261,13 @@ impl Matches {
     /// Plain subscriptions, links and queue groups.
     fn len(&self) -> usize {
         self.plain.len() + self.links.len() + self.groups.len()
+    }
+
+    /// How many there are, members of queue groups included.
+    fn subscribers(&self) -> usize {
+        let groups = self.groups.iter();
+        let members = groups.map(|group| group.local.len() + group.remote.len());
+        self.plain.len() + self.links.len() + members.sum::<usize>()
     }
 
     fn add(&mut self, id: SubId, sub: &Sub) {

@@ -24,6 +24,7 @@ mod limits;
 mod link;
 mod link_login;
 mod links;
+mod memory;
 mod msgtrace;
 mod msgtrace_accounts;
 mod options;

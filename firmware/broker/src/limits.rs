@@ -20,6 +20,9 @@ pub struct Limits {
     /// Bytes waiting for all connections together; past it the fullest outbox is given up,
     /// as a slow consumer. `None` is unlimited.
     pub outboxes_bytes_max: Option<usize>,
+    /// Bytes kept for all connections together, whatever for; past it those go that hold most,
+    /// and before that nobody new comes in. `None` is unlimited.
+    pub memory_bytes_max: Option<usize>,
     /// What a fast producer does to a receiver that can hardly follow.
     pub fast_producers: FastProducers,
     /// How long a peer may take to say who it is (`authorization.timeout`).
@@ -43,6 +46,7 @@ impl Default for Limits {
             outbox_bytes_max: 64 * 1024 * 1024,
             strangers_max: 4096,
             outboxes_bytes_max: None,
+            memory_bytes_max: None,
             fast_producers: FastProducers::Wait,
             auth_time_max: Duration::from_secs(2),
             ping_interval: Duration::from_secs(120),
@@ -83,15 +87,39 @@ impl Limits {
     }
 }
 
+/// What an idle connection costs, its socket's task included, about.
+pub(crate) const CONNECTION_BYTES: usize = 4 * 1024;
+
+/// What its TLS session costs more, about.
+pub(crate) const SECURED_BYTES: usize = 8 * 1024;
+
+/// What a subscription costs besides its words, about.
+pub(crate) const SUBSCRIPTION_BYTES: usize = 512;
+
+/// What each token of its filter costs in the tree, about.
+pub(crate) const SUBSCRIPTION_TOKEN_BYTES: usize = 192;
+
+/// Who holds no more than this is not refused a subscription for want of memory.
+pub(crate) const MODEST_BYTES: usize = 16 * 1024;
+
 /// A measured round trip is good for this long.
 pub(crate) const RTT_AGE_MAX: Duration = Duration::from_secs(3600);
 
 /// Subjects whose matches an account remembers.
 pub(crate) const CACHED_MATCHES_MAX: usize = 1024;
 
+/// Subscribers in all matches that an account remembers.
+pub(crate) const CACHED_SUBSCRIBERS_MAX: usize = 1 << 20;
+
+/// Bytes of the subjects whose matches an account remembers.
+pub(crate) const CACHED_SUBJECTS_BYTES_MAX: usize = 512 * 1024;
+
 /// Replies a client with `allow_responses` may still use.
 /// spec: nats-server v2.15.1 server/client.go `replyPermLimit`.
 pub(crate) const TRACKED_REPLIES_MAX: usize = 4096;
+
+/// Bytes of their subjects.
+pub(crate) const TRACKED_REPLIES_BYTES_MAX: usize = 512 * 1024;
 
 /// The first chunk of an outbox: most need no more.
 pub(crate) const CHUNK_BYTES_MIN: usize = 4 * 1024;
@@ -108,3 +136,6 @@ pub(crate) const CLIENT_WORD_BYTES_MAX: usize = 256;
 /// Answers that services of one account owe to other accounts, at most; further requests find
 /// nobody.
 pub(crate) const AWAITED_RESPONSES_MAX: usize = 262_144;
+
+/// Bytes of their subjects.
+pub(crate) const AWAITED_RESPONSES_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -139,7 +139,13 @@ impl Broker {
         let id = self.add_link(link, true);
         self.connect_link(conn, id, arrival);
         if self.links.get(&id).is_some_and(|link| link.bound.is_none()) {
-            self.expect_stranger(conn);
+            if self.is_crowded() && !self.shed_stranger() {
+                self.totals.refused_for_memory += 1;
+                let text = "maximum connections exceeded";
+                self.evict_link(id, text, "Maximum Connections Exceeded");
+            } else {
+                self.expect_stranger(conn);
+            }
             self.settle();
         }
         id

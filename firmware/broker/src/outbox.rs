@@ -43,6 +43,12 @@ impl Outbox {
         self.len
     }
 
+    /// Bytes of memory it holds.
+    pub(crate) fn held(&self) -> usize {
+        let more = self.more.iter().map(Vec::capacity);
+        self.first.capacity() + more.sum::<usize>()
+    }
+
     /// Whether nothing waits.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -68,6 +74,7 @@ impl Outbox {
         while self.first.capacity() > 0 && (self.len == 0 || self.written >= self.first.len()) {
             self.written = self.written.saturating_sub(self.first.len());
             let next = self.more.pop_front().unwrap_or_default();
+            self.stock.release(self.first.capacity());
             self.stock
                 .give_back(core::mem::replace(&mut self.first, next));
         }
@@ -87,9 +94,13 @@ impl Outbox {
             self.begin_chunk(expected);
         }
         let chunk = self.more.back_mut().unwrap_or(&mut self.first);
-        let before = chunk.len();
+        let (before, room) = (chunk.len(), chunk.capacity());
         let result = write(chunk);
         let added = chunk.len() - before;
+        // More than was expected: the chunk grew.
+        if chunk.capacity() > room {
+            self.stock.hold(chunk.capacity() - room);
+        }
         self.len += added;
         self.stock.add(added);
         result
@@ -98,6 +109,7 @@ impl Outbox {
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.stock.subtract(self.len);
+        self.stock.release(self.held());
         (self.len, self.written) = (0, 0);
         self.first = Vec::new();
         self.more = VecDeque::new();
@@ -107,9 +119,11 @@ impl Outbox {
     fn begin_chunk(&mut self, expected: usize) {
         if self.first.capacity() == 0 {
             self.first = self.stock.take(expected);
+            self.stock.hold(self.first.capacity());
         } else {
             // Who didn't fit into one small chunk is a busy one.
             let chunk = self.stock.take(expected.max(CHUNK_BYTES_MAX));
+            self.stock.hold(chunk.capacity());
             self.more.push_back(chunk);
         }
     }
@@ -139,6 +153,7 @@ mod tests {
             given.extend_from_slice(&all(&outbox)[..take]);
             outbox.advance(take);
             assert_eq!(outbox.len(), expected.len() - given.len());
+            assert_eq!(outbox.stock.held(), outbox.held());
         }
         given.extend(all(&outbox));
         assert!(given == expected);
@@ -154,5 +169,11 @@ mod tests {
         outbox.append(200_000, |out| out.resize(200_000, 7));
         assert_eq!(outbox.slices().count(), 2);
         assert_eq!(outbox.len(), 200_005);
+        assert_eq!(outbox.stock.held(), outbox.held());
+        outbox.append(1, |out| out.resize(400_000, 7));
+        assert_eq!(outbox.stock.held(), outbox.held());
+        let stock = Rc::clone(&outbox.stock);
+        drop(outbox);
+        assert_eq!((stock.held(), stock.waiting()), (0, 0));
     }
 }

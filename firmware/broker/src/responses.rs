@@ -13,7 +13,7 @@ use crate::Broker;
 use crate::broker::Alarm;
 use crate::interest::{Owner, Sub, Tie};
 use crate::latency::Tracking;
-use crate::limits::AWAITED_RESPONSES_MAX;
+use crate::limits::{AWAITED_RESPONSES_BYTES_MAX, AWAITED_RESPONSES_MAX};
 
 /// The answers one account has yet to give, and those it has yet to get.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub(crate) struct Responses {
     prefix: Option<Box<str>>,
     /// By the subject that was put into the request.
     open: HashMap<Box<str>, Response>,
+    /// What the subjects of those take.
+    open_bytes: usize,
     /// By the subject its own people listen on: the exporting account, and the key there.
     awaited: HashMap<Box<str>, Vec<(AccountId, Box<str>)>>,
 }
@@ -116,7 +118,10 @@ impl Broker {
     /// The subject an answer in `exporter` is to be sent to; `None` when too many are open.
     pub(crate) fn expect(&mut self, exporter: AccountId, response: Response) -> Option<Box<str>> {
         let state = self.accounts.get(exporter.0 as usize)?;
-        if state.sharing.responses.open.len() >= AWAITED_RESPONSES_MAX {
+        let responses = &state.sharing.responses;
+        if responses.open.len() >= AWAITED_RESPONSES_MAX
+            || responses.open_bytes >= AWAITED_RESPONSES_BYTES_MAX
+        {
             return None;
         }
         let prefix = self.response_prefix(exporter)?;
@@ -133,8 +138,9 @@ impl Broker {
             let at = self.now.mono + threshold;
             self.timers.set(Alarm::Responses(exporter), at);
         }
-        let open = &mut self.account_state(exporter)?.sharing.responses.open;
-        open.insert(name.clone(), response);
+        let responses = &mut self.account_state(exporter)?.sharing.responses;
+        responses.open_bytes += subjects_bytes(&response, &name);
+        responses.open.insert(name.clone(), response);
         let awaited = &mut self.account_state(asker)?.sharing.responses.awaited;
         awaited
             .entry(to)
@@ -169,9 +175,12 @@ impl Broker {
         let Some(state) = self.account_state(exporter) else {
             return;
         };
-        let Some(response) = state.sharing.responses.open.remove(name) else {
+        let responses = &mut state.sharing.responses;
+        let Some(response) = responses.open.remove(name) else {
             return;
         };
+        let bytes = subjects_bytes(&response, name);
+        responses.open_bytes = responses.open_bytes.saturating_sub(bytes);
         if let Some(state) = self.account_state(response.account) {
             let responses = &mut state.sharing.responses;
             responses.stop_awaiting(&response.to, exporter, name);
@@ -240,4 +249,9 @@ impl Broker {
             }
         }
     }
+}
+
+/// Both subjects are kept twice: with the account that answers, and with the one that asked.
+fn subjects_bytes(response: &Response, name: &str) -> usize {
+    2 * (response.to.len() + name.len())
 }

@@ -9,6 +9,8 @@ use crate::limits::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, SPARE_BYTES_MAX};
 #[derive(Debug, Default)]
 pub(crate) struct Stock {
     waiting: Cell<usize>,
+    /// Bytes of everything that is kept for peers, chunks of outboxes included.
+    held: Cell<usize>,
     spare: RefCell<Vec<Vec<u8>>>,
     spare_bytes: Cell<usize>,
 }
@@ -25,6 +27,21 @@ impl Stock {
 
     pub(crate) fn subtract(&self, bytes: usize) {
         self.waiting.set(self.waiting.get().saturating_sub(bytes));
+    }
+
+    /// Bytes kept for all peers together.
+    pub(crate) const fn held(&self) -> usize {
+        self.held.get()
+    }
+
+    /// So many more are kept.
+    pub(crate) fn hold(&self, bytes: usize) {
+        self.held.set(self.held.get() + bytes);
+    }
+
+    /// So many are not kept any more.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.held.set(self.held.get().saturating_sub(bytes));
     }
 
     /// An empty chunk for at least `bytes`; not one so large that it would be wasted on them.

@@ -10,6 +10,7 @@ use crate::account_limits::TOO_MANY_SUBS;
 use crate::claimed::jwt_user;
 use crate::connection::Session;
 use crate::interest::{Change, Owner, Sub, SubId, Tie};
+use crate::memory::Weigh;
 use crate::{Broker, Level, Source};
 
 impl Broker {
@@ -26,7 +27,9 @@ impl Broker {
         };
         session.last_in = now;
         let (account, verbose) = (session.account, session.options.verbose);
+        let greedy = self.is_greedy(slot);
         if let Some(refusal) = self.subscribe_refusal(slot, filter, queue) {
+            self.totals.refused_for_memory += u64::from(greedy);
             self.log_connection(slot, Level::Error, &refusal);
             return self.write(slot, |out| encode::err(out, &refusal));
         }
@@ -94,12 +97,15 @@ impl Broker {
         let filter = Arc::clone(&sub.filter);
         let account = sub.account;
         let change = self.change_of(&sub, 1);
+        self.weigh_sub(&sub, Weigh::Add);
         let id = self.subs.insert(sub);
         let filed = self
             .account_state(account)
             .is_some_and(|state| state.interest.insert(&filter, id));
         if !filed {
-            self.subs.remove(id);
+            if let Some(sub) = self.subs.remove(id) {
+                self.weigh_sub(&sub, Weigh::Remove);
+            }
             return None;
         }
         self.changes.push_back(change);
@@ -116,6 +122,7 @@ impl Broker {
         if let Some(state) = self.account_state(sub.account) {
             state.interest.remove(&sub.filter, id);
         }
+        self.weigh_sub(&sub, Weigh::Remove);
         let change = self.change_of(&sub, -1);
         self.changes.push_back(change);
         if let Owner::Client { slot, sid } = &sub.owner
@@ -170,7 +177,8 @@ impl Broker {
         let user = user.and_then(|identity| identity.user.as_deref());
         let own_max = jwt_user(user).and_then(|user| user.subscriptions_max);
         let full = own_max.is_some_and(|max| session.subs.len() as u64 >= max)
-            || self.is_full(session.account, session.subs.len());
+            || self.is_full(session.account, session.subs.len())
+            || self.is_greedy(slot);
         full.then(|| TOO_MANY_SUBS.to_owned())
     }
 }

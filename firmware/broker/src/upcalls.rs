@@ -225,7 +225,8 @@ impl Upcalls for Up<'_> {
         if let Some(sub) = link.subs.get(&key).copied() {
             return self.reweigh(sub, weight);
         }
-        if self.broker.is_full(account, link.subs.len()) {
+        let greedy = link.slot.is_some_and(|slot| self.broker.is_greedy(slot));
+        if greedy || self.broker.is_full(account, link.subs.len()) {
             return frond_wire::encode::err(&mut self.out, TOO_MANY_SUBS);
         }
         let id = self.broker.add_sub(Sub {

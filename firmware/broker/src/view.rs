@@ -165,6 +165,10 @@ pub struct Totals {
     pub stalls: u64,
     /// Connections let go because too many had yet to say who they are.
     pub strangers_shed: u64,
+    /// Connections closed because all together held too much.
+    pub crowded_out: u64,
+    /// Connections and subscriptions refused because there was hardly memory left.
+    pub refused_for_memory: u64,
 }
 
 impl Broker {

@@ -9,7 +9,7 @@ use frond_node::View;
 
 use crate::metrics::Uplink;
 use crate::rows::{Account, Connection, Leaf, Peer, Server, Subscription};
-use crate::varz::Counts;
+use crate::varz::{ConnectionsMemory, Counts};
 
 mod config;
 mod sharing;
@@ -54,6 +54,18 @@ pub(crate) fn counts(view: &View<'_>) -> Counts {
         leafnodes: up(view).count(),
         subscriptions: view.broker.subscription_count(),
         uptime: view.now.mono.since(view.started.mono),
+        memory: memory(view),
+    }
+}
+
+fn memory(view: &View<'_>) -> ConnectionsMemory {
+    let totals = view.broker.totals();
+    ConnectionsMemory {
+        connections_memory: view.broker.held_bytes(),
+        max_connections_memory: view.broker.limits().memory_bytes_max.unwrap_or_default(),
+        connections_crowded_out: totals.crowded_out,
+        refused_for_memory: totals.refused_for_memory,
+        strangers_shed: totals.strangers_shed,
     }
 }
 

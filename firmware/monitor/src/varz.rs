@@ -28,6 +28,7 @@ pub(crate) struct Counts {
     pub(crate) leafnodes: usize,
     pub(crate) subscriptions: usize,
     pub(crate) uptime: Duration,
+    pub(crate) memory: ConnectionsMemory,
 }
 
 /// JetStream's part: a configuration only when it is on.
@@ -58,6 +59,8 @@ pub(crate) struct Varz<'a> {
     jetstream: JetStreamVarz,
     tls_timeout: f64,
     write_deadline: u64,
+    #[serde(skip_serializing_if = "empty")]
+    write_timeout: &'static str,
     start: When,
     now: When,
     uptime: String,
@@ -86,9 +89,32 @@ pub(crate) struct Varz<'a> {
     disk_io_wait_stats: DiskIoWaitStats,
     #[serde(skip_serializing_if = "empty")]
     tls_cert_not_after: Option<When>,
-    /// Ours: what the disk did for us.
-    #[serde(skip_serializing_if = "empty")]
-    frond: Option<DiskCounts>,
+    frond: Own,
+}
+
+/// What nats-server does not have.
+#[derive(Debug, Serialize)]
+struct Own {
+    #[serde(flatten)]
+    memory: ConnectionsMemory,
+    /// What the disk did for us.
+    #[serde(flatten)]
+    disk: Option<DiskCounts>,
+}
+
+/// What is kept for all connections together.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct ConnectionsMemory {
+    /// Bytes now.
+    pub(crate) connections_memory: usize,
+    /// Bytes at most.
+    pub(crate) max_connections_memory: usize,
+    /// Connections that were closed for it.
+    pub(crate) connections_crowded_out: u64,
+    /// Connections and subscriptions that were refused for it.
+    pub(crate) refused_for_memory: u64,
+    /// Connections let go because too many had yet to say who they are.
+    pub(crate) strangers_shed: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -165,6 +191,7 @@ pub(crate) fn document<'a>(
         jetstream,
         tls_timeout: facts.tls_timeout,
         write_deadline: facts.write_deadline,
+        write_timeout: facts.write_timeout,
         start: When(facts.start),
         now: When(server.now),
         uptime: uptime(counts.uptime),
@@ -190,7 +217,10 @@ pub(crate) fn document<'a>(
         stale_connection_stats: ByKind::of(totals.stale_connections, totals.stale_links),
         disk_io_wait_stats: DiskIoWaitStats::default(),
         tls_cert_not_after: process.certs.client.map(When),
-        frond: process.disk,
+        frond: Own {
+            memory: counts.memory,
+            disk: process.disk,
+        },
     }
 }
 

@@ -116,6 +116,10 @@ impl Node {
             user,
             delegation,
         };
+        if callouts.ends.len() >= 2 * CALLOUTS_WAITING_MAX {
+            let waiting = &callouts.waiting;
+            callouts.ends.retain(|(_, name)| waiting.contains_key(name));
+        }
         callouts.waiting.insert(name.clone(), waiting);
         callouts.ends.push_back((now.mono + timeout, name));
         let message = Message {

@@ -20,3 +20,9 @@ pub(crate) const SHELF_BYTES_MAX: usize = 64 << 20;
 
 /// Peers that an authorization service is being asked about.
 pub(crate) const CALLOUTS_WAITING_MAX: usize = 16_384;
+
+/// Accounts that are being looked up.
+pub(crate) const LOOKUPS_MAX: usize = 4096;
+
+/// Peers that wait for one of them.
+pub(crate) const LOOKUP_WAITERS_MAX: usize = 16_384;

@@ -1,7 +1,6 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use frond_account::Directory;
 use frond_broker::{
@@ -193,21 +192,6 @@ impl Node {
     /// What waits to be written to a connection.
     pub fn outbox(&mut self, conn: frond_broker::Conn) -> Option<&mut Outbox> {
         self.broker.outbox(conn)
-    }
-
-    /// How long a peer of this listener may take nothing of what waits for it; `None`: it is
-    /// given time, as nats-server gives it to other servers.
-    #[must_use]
-    pub fn write_deadline(&self, listener: Listener) -> Option<Duration> {
-        match listener {
-            Listener::Client | Listener::WebSocket => Some(self.config.write_deadline),
-            Listener::Leaf => None,
-        }
-    }
-
-    /// There is no room for another connection: lets `count` go that have not said who they are.
-    pub fn shed_strangers(&mut self, now: Now, count: usize) {
-        self.broker.shed_strangers(now, count);
     }
 
     /// Name, id and version of this server.

@@ -131,6 +131,7 @@ mod tests {
                 accept: None,
             },
             outboxes_bytes_max: 1 << 20,
+            memory_bytes_max: 1 << 24,
             strangers_max: 16,
             credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),

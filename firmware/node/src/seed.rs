@@ -14,6 +14,8 @@ pub struct NodeSeed {
     pub links: LinkMakers,
     /// Bytes waiting for slow readers in all connections together; past it the slowest is cut.
     pub outboxes_bytes_max: usize,
+    /// Bytes kept for all connections together, when the configuration does not say.
+    pub memory_bytes_max: usize,
     /// Connections at a time that have not said who they are.
     pub strangers_max: usize,
     /// Text of the credentials files that remotes name, by path.

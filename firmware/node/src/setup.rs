@@ -242,10 +242,24 @@ fn connection_limits(limits: &config::AccountLimits) -> account::AccountLimits {
     }
 }
 
+/// Bytes that may be kept for all connections, and for those on their way in.
+fn memory_bytes_max(config: &Config, seed: &NodeSeed) -> usize {
+    let given = config.limits.max_connections_memory;
+    given.map_or(seed.memory_bytes_max, |bytes| {
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    })
+}
+
+/// Of those, the part of peers that are not connections of the broker yet.
+pub(crate) fn lobby_bytes_max(config: &Config, seed: &NodeSeed) -> usize {
+    memory_bytes_max(config, seed) / 8
+}
+
 /// What connections may use.
 pub(crate) fn limits(config: &Config, seed: &NodeSeed) -> Limits {
     let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let own = Limits::default();
+    let ceiling = memory_bytes_max(config, seed);
     Limits {
         connections_max: size(config.limits.max_connections),
         subscriptions_max: config.limits.max_subscriptions.map(size),
@@ -253,7 +267,8 @@ pub(crate) fn limits(config: &Config, seed: &NodeSeed) -> Limits {
         control_line_bytes_max: size(config.limits.max_control_line),
         payload_bytes_max: Some(size(config.limits.max_payload)),
         outbox_bytes_max: size(config.limits.max_pending),
-        outboxes_bytes_max: Some(seed.outboxes_bytes_max),
+        outboxes_bytes_max: Some(seed.outboxes_bytes_max.min(ceiling / 2)),
+        memory_bytes_max: Some(ceiling - lobby_bytes_max(config, seed)),
         strangers_max: seed.strangers_max,
         fast_producers: if config.no_fast_producer_stall {
             FastProducers::Go

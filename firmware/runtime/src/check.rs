@@ -37,6 +37,7 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
         random: random()?,
         links,
         outboxes_bytes_max: usize::try_from(memory_bytes() / 4).unwrap_or(usize::MAX),
+        memory_bytes_max: usize::try_from(memory_bytes() / 2).unwrap_or(usize::MAX),
         strangers_max: STRANGERS_MAX.min(raise_open_files() / 2),
         credentials,
         jwts,

@@ -2,22 +2,24 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use frond_account::TlsSession;
-use frond_broker::{Conn, Next, Outbox, Taken};
-use frond_node::Input;
+use frond_broker::{Conn, Next, Taken};
+use frond_node::{Input, WriteRule};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::{READ_BYTES, SHARED_BYTES_MAX, STALL_WAIT};
-use crate::line::{Line, Written};
+use crate::line::Line;
 use crate::tls::{self, Fault, Inbound, Outbound};
 
 mod farewell;
 mod framed;
+mod writing;
+
+use writing::Pace;
 
 /// One socket and what its task has to know.
 #[derive(Debug)]
@@ -25,10 +27,10 @@ pub(crate) struct Socket {
     line: Line,
     /// The peer is slow: the outbox could not be emptied at once.
     blocked: Cell<bool>,
-    /// When it last took a byte, while it is slow.
-    progress: Cell<Instant>,
-    /// How long it may take none; links are given time instead.
-    write_deadline: Option<Duration>,
+    /// How far what waits has come, while it is slow.
+    pace: Cell<Pace>,
+    /// How long that may take.
+    rule: WriteRule,
     /// The node let go of the connection.
     closing: Cell<bool>,
     /// Its peer need not take the last words.
@@ -53,19 +55,13 @@ pub(crate) enum Upgrade {
 
 /// Starts the task that runs a socket until it ends.
 ///
-/// `early` was received before; `write_deadline` is how long a slow peer may take not one byte before it is cut.
-pub(crate) fn start(
-    core: &Rc<Core>,
-    conn: Conn,
-    line: Line,
-    write_deadline: Option<Duration>,
-    early: Vec<u8>,
-) {
+/// `early` was received before; `rule` is for a peer that is slow.
+pub(crate) fn start(core: &Rc<Core>, conn: Conn, line: Line, rule: WriteRule, early: Vec<u8>) {
     let socket = Rc::new(Socket {
         line,
         blocked: Cell::new(false),
-        progress: Cell::new(Instant::now()),
-        write_deadline,
+        pace: Cell::new(Pace::of(0)),
+        rule,
         closing: Cell::new(false),
         cut: Cell::new(false),
         again: Cell::new(!early.is_empty()),
@@ -77,29 +73,6 @@ pub(crate) fn start(
 }
 
 impl Socket {
-    /// Writes what the outbox holds as far as the peer takes it now.
-    pub(crate) fn flush(&self, outbox: &mut Outbox) {
-        if self.blocked.get() {
-            return;
-        }
-        match self.line.write(outbox) {
-            Ok(Written::All) => {}
-            // An error shows again, and ends the task, when it reads or writes next.
-            Ok(Written::Part) | Err(_) => {
-                self.blocked.set(true);
-                self.progress.set(Instant::now());
-                self.changed.notify_one();
-            }
-        }
-    }
-
-    /// When a peer that takes nothing is cut.
-    fn cut_at(&self) -> Option<Instant> {
-        self.write_deadline
-            .filter(|_| self.blocked.get())
-            .map(|deadline| self.progress.get() + deadline)
-    }
-
     /// The node let go of the connection: write the rest, then end.
     pub(crate) fn close(&self, cause: &str) {
         if let Some(frames) = self.line.frames() {
@@ -158,6 +131,8 @@ struct Connection {
     socket: Rc<Socket>,
     /// Received and not yet understood.
     rest: Vec<u8>,
+    /// Bytes that the node knows are held here.
+    told: usize,
     next: Next,
 }
 
@@ -168,12 +143,14 @@ impl Connection {
             conn,
             socket,
             rest: early,
+            told: 0,
             next: Next::Read(1),
         }
     }
 
     async fn run(mut self) {
         let cause = self.serve().await;
+        self.rest = Vec::new();
         if self.socket.closing.get() || self.tell_fault() {
             // On the heap, as all that is rare: each task has room for what lives across an await.
             Box::pin(self.part()).await;
@@ -186,7 +163,11 @@ impl Connection {
     }
 
     async fn serve(&mut self) -> &'static str {
-        while !self.socket.closing.get() {
+        loop {
+            self.tell_held();
+            if self.socket.closing.get() {
+                return "Client Closed";
+            }
             let upgrade = self.socket.upgrade.take();
             if let Some(how) = upgrade {
                 match Box::pin(self.shake_hands(how)).await {
@@ -218,15 +199,25 @@ impl Connection {
                         return "Write Error";
                     }
                 }
-                () = until(socket.cut_at()), if socket.blocked.get() => {
-                    return "Slow Consumer (Write Deadline)";
+                () = until(socket.late_at()), if socket.blocked.get() => {
+                    if !self.goes_on_late() {
+                        return "Slow Consumer (Write Deadline)";
+                    }
                 }
                 () = stall(), if stalled => self.next = Next::Read(1),
                 () = socket.changed.notified() => {}
                 () = self.core.caught_up.notified(), if !self.core.may_read() => {}
             }
         }
-        "Client Closed"
+    }
+
+    /// Tells the node when what is held for this connection changed.
+    fn tell_held(&mut self) {
+        let held = self.rest.capacity() + self.socket.line.held_bytes();
+        if held != self.told {
+            self.told = held;
+            self.core.hold(self.conn, held);
+        }
     }
 
     /// One read and everything in it, then the outputs. False at the end.
@@ -359,13 +350,17 @@ impl Connection {
         let session = match &how {
             Upgrade::Offer(context) if !wants_tls(line, context).await => None,
             Upgrade::Accept(context) | Upgrade::Offer(context) => {
-                Some(tls::accept(line, context, &scratch, &mut early).await?)
+                let (core, conn) = (&self.core, self.conn);
+                let holding = |bytes| core.hold(conn, bytes);
+                Some(tls::accept(line, context, &scratch, &mut early, &holding).await?)
             }
             Upgrade::Connect(context, name) => {
                 Some(tls::connect(line, context, name, &scratch, &mut early).await?)
             }
         };
         self.rest = early;
+        // What the node knows is of the handshake.
+        self.told = usize::MAX;
         Ok(session)
     }
 
@@ -400,23 +395,6 @@ impl Connection {
         });
         self.next = taken.next;
         taken.consumed
-    }
-
-    fn write_rest(&self) -> bool {
-        self.core.with_node(|node| {
-            let Some(outbox) = node.outbox(self.conn) else {
-                return true;
-            };
-            let before = outbox.len();
-            let written = self.socket.line.write(outbox);
-            if outbox.len() < before {
-                self.socket.progress.set(Instant::now());
-            }
-            self.socket
-                .blocked
-                .set(matches!(written, Ok(Written::Part)));
-            written.is_ok()
-        })
     }
 }
 

@@ -15,15 +15,14 @@ use crate::connection::{Socket, Upgrade};
 use crate::dial;
 use crate::disk::Disk;
 use crate::frames::Tools;
-use crate::limits::{
-    DISK_BACKLOG_BYTES_MAX, PARTING_MAX, READ_BYTES, SHARED_BYTES_MAX, SHED_AT_ONCE,
-    SPARE_BYTES_MAX,
-};
+use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
 use crate::waiting::Waiting;
 use crate::websocket::Door;
 use crate::{password, report};
+
+mod room;
 
 /// The one thread that owns everything: the node, and what carries its wishes out.
 ///
@@ -325,33 +324,6 @@ impl Core {
     /// Registers a socket under its number.
     pub(crate) fn add(&self, conn: Conn, socket: Rc<Socket>) {
         self.sockets.borrow_mut().insert(conn, socket);
-    }
-
-    /// A connection is closed and its peer may still take the last words; of too many such the
-    /// first is cut.
-    pub(crate) fn part(&self, conn: Conn) {
-        let mut parting = self.parting.borrow_mut();
-        parting.insert(conn);
-        if parting.len() > PARTING_MAX
-            && let Some(socket) = parting.pop_first().and_then(|first| self.socket(first))
-        {
-            socket.cut();
-        }
-    }
-
-    /// The system has no room for another connection: those go that have no right to theirs.
-    pub(crate) fn make_room(self: &Rc<Self>) {
-        let parting = std::mem::take(&mut *self.parting.borrow_mut());
-        for socket in parting.into_iter().filter_map(|conn| self.socket(conn)) {
-            socket.cut();
-        }
-        self.shaking().shed(SHED_AT_ONCE);
-        if let Some(door) = self.door() {
-            door.lobby().shed(SHED_AT_ONCE);
-        }
-        let now = self.clock.now();
-        self.with_node(|node| node.shed_strangers(now, SHED_AT_ONCE));
-        self.settle();
     }
 
     /// Forgets a socket.

@@ -61,7 +61,8 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
                 transport,
                 ..Arrival::plain(peer_of(line.stream()))
             };
-            connection::start(&core, conn, line, None, early);
+            let rule = core.with_node(|node| node.link_write_rule());
+            connection::start(&core, conn, line, rule, early);
             core.handle(Input::Dialed {
                 link,
                 result: Ok((conn, arrival)),

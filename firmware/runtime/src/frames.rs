@@ -86,6 +86,11 @@ impl Frames {
         Rc::clone(&self.tools)
     }
 
+    /// Bytes it holds.
+    pub(crate) const fn held_bytes(&self) -> usize {
+        self.raw.capacity() + self.receiver.held_bytes() + self.sender.held_bytes()
+    }
+
     /// Whether there is something to take without reading.
     pub(crate) fn holds_more(&self) -> bool {
         !self.raw.is_empty() || self.ended.get()

@@ -24,7 +24,7 @@ async fn secured(
     context: &Inbound,
 ) -> io::Result<()> {
     let (line, mut early) = (Line::plain(stream), Vec::new());
-    tls::accept(&line, context, core.scratch(), &mut early)
+    tls::accept(&line, context, core.scratch(), &mut early, &|_| {})
         .await
         .map_err(|fault| io::Error::other(fault.to_string()))?;
     exchange::converse(core, seat, Tunnel::new(line, early)).await

@@ -7,17 +7,19 @@
 //! | TLS before the first word; WebSocket requests | [`UPGRADES_MAX`] each | the oldest goes |
 //! | closed connections that are said goodbye | [`PARTING_MAX`], [`CLOSE_WAIT`] | the oldest is cut |
 //! | HTTP connections | [`HTTP_CONNECTIONS_MAX`] | the idlest goes |
+//! | what all connections hold together | `max_connections_memory`, but for an eighth | nobody new; the heaviest goes |
+//! | what peers hold before they are connections | an eighth of `max_connections_memory` | the oldest goes |
+//! | accepts and TLS handshake steps in one turn | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_PER_TURN`] | they wait |
 //! | bytes of an unfinished operation | `control_line_bytes_max`, `payload_bytes_max` of each peer | closed |
 //! | bytes for one reader, for all readers | `outbox_bytes_max`, `outboxes_bytes_max` | slow consumer |
-//! | subscriptions | `subscriptions_max` of each client, when configured | refused |
+//! | subscriptions | `subscriptions_max` of each client, when configured, and the memory | refused |
+//! | account lookups, and who waits for them | `node` `limits.rs` | refused |
+//! | documents for HTTP peers who read slowly | [`HTTP_BODIES_BYTES_MAX`] | 503 |
 //! | remembered matches, tracked replies, owed answers | `broker` `limits.rs` | forgotten, or refused |
 //! | questions to an authorization service, `$SYS` answers | `node` `limits.rs` | refused |
 //! | account JWTs | `node` `SHELF_BYTES_MAX`, [`JWT_BYTES_MAX`] | refused |
 //! | bytes for the disk | [`DISK_BACKLOG_BYTES_MAX`] | peers are not read |
 //! | streams, consumers, pending requests | `jetstream` `limits.rs` | refused |
-//!
-//! Not bounded together: unfinished operations of all peers, and subscriptions when
-//! `max_subscriptions` is not set.
 
 use std::time::Duration;
 
@@ -29,6 +31,10 @@ pub(crate) const SHARED_BYTES_MAX: usize = 32 * 1024;
 pub(crate) const SPARE_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Slices handed to one vectored write.
 pub(crate) const WRITE_SLICES_MAX: usize = 64;
+/// What one write deadline is for at most.
+///
+/// spec: nats-server v2.15.1 server/client.go `nbMaxVectorSize`
+pub(crate) const TIMED_WRITE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Unwritten journal bytes at which clients are no longer read, until half of it is written.
 pub(crate) const DISK_BACKLOG_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Batch bytes taken into one sync.
@@ -53,6 +59,15 @@ pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
 /// WebSocket peers that have not finished their request, and others that begin with TLS and have
 /// not finished that; of more the oldest is let go. Each of the two.
 pub(crate) const UPGRADES_MAX: usize = 1024;
+/// Connections accepted by each listener in one turn of the loop, so that what those say who are
+/// in is served first.
+pub(crate) const ACCEPTS_PER_TURN: usize = 2;
+/// Steps of TLS handshakes in one turn of the loop.
+pub(crate) const HANDSHAKE_STEPS_PER_TURN: usize = 1;
+/// What a TLS handshake costs while it lasts, about.
+pub(crate) const HANDSHAKE_BYTES: usize = 8 * 1024;
+/// What a peer on its way in costs besides, about.
+pub(crate) const LOBBY_BYTES: usize = 4 * 1024;
 /// Connections that have not said who they are, TLS handshakes after the greeting included; half
 /// of the files this process may open is for others, whatever this says.
 pub(crate) const STRANGERS_MAX: usize = 4096;
@@ -76,6 +91,8 @@ pub(crate) const HTTP_WRITE_WAIT: Duration = Duration::from_secs(10);
 pub(crate) const HTTP_IDLE_WAIT: Duration = Duration::from_secs(300);
 /// HTTP connections at once; one more, and the idlest of them goes.
 pub(crate) const HTTP_CONNECTIONS_MAX: usize = 64;
+/// Documents that HTTP peers have yet to read, together; a larger one is still served to one.
+pub(crate) const HTTP_BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// First pause after the system refused to accept a connection (no file descriptors left); it
 /// doubles.
 pub(crate) const ACCEPT_PAUSE_MIN: Duration = Duration::from_millis(25);

@@ -64,6 +64,14 @@ impl Line {
         self.tls.borrow().is_some()
     }
 
+    /// Bytes that TLS and frames hold for the peer.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let tls = self.tls.borrow();
+        let tls = tls.as_ref().map_or(0, |session| session.held_bytes());
+        let frames = self.frames.as_ref();
+        tls + frames.map_or(0, |frames| frames.borrow().held_bytes())
+    }
+
     /// The certificates the peer showed, its own first, DER.
     pub(crate) fn peer_chain(&self) -> Vec<Vec<u8>> {
         let tls = self.tls.borrow();

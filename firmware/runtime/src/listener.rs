@@ -14,10 +14,11 @@ use crate::clock::pause;
 use crate::connection::{self, Upgrade};
 use crate::core::Core;
 use crate::dial::peer_of;
-use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN, REFUSED_TOLD_EVERY};
+use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN, ACCEPTS_PER_TURN, REFUSED_TOLD_EVERY};
 use crate::line::Line;
 use crate::options::plain;
 use crate::tls::{self, Inbound};
+use crate::waiting::Seat;
 use crate::websocket;
 
 /// Connections the kernel may hold before they are accepted.
@@ -58,10 +59,17 @@ fn listen(at: SocketAddr) -> io::Result<TcpListener> {
 pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener) {
     let mut wait = ACCEPT_PAUSE_MIN;
     let mut told: Option<Instant> = None;
+    let mut accepted = 0;
     loop {
+        // The sockets of those who are in are looked at before the next ones come in.
+        if accepted >= ACCEPTS_PER_TURN {
+            accepted = 0;
+            tokio::task::yield_now().await;
+        }
         match listener.accept().await {
             Ok((stream, _)) => {
                 wait = ACCEPT_PAUSE_MIN;
+                accepted += 1;
                 welcome(&core, stream, kind);
             }
             Err(error) if is_about_the_peer(&error) => {}
@@ -96,9 +104,11 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     match context.first() {
         HandshakeFirst::No => begin(core, line, kind, Start::upgrade(core, kind, context)),
         HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
-            let work = welcome_secured(Rc::clone(core), line, kind, context);
+            let seat = Rc::new(core.shaking().seat());
+            let work = welcome_secured(Rc::clone(core), line, kind, context, Rc::clone(&seat));
             let task = tokio::task::spawn_local(work);
-            core.shaking().add(task.abort_handle());
+            core.shaking().add(&seat, task.abort_handle());
+            core.relieve_lobbies();
         }
     }
 }
@@ -115,7 +125,13 @@ fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
 }
 
 /// TLS comes before the greeting, always or if the peer begins it soon enough.
-async fn welcome_secured(core: Rc<Core>, line: Line, kind: Listener, context: Rc<Inbound>) {
+async fn welcome_secured(
+    core: Rc<Core>,
+    line: Line,
+    kind: Listener,
+    context: Rc<Inbound>,
+    seat: Rc<Seat>,
+) {
     if let HandshakeFirst::Auto(delay) = context.first() {
         let mut first = [0];
         let peek = line.stream().peek(&mut first);
@@ -125,7 +141,11 @@ async fn welcome_secured(core: Rc<Core>, line: Line, kind: Listener, context: Rc
         }
     }
     let mut early = Vec::new();
-    match tls::accept(&line, &context, core.scratch(), &mut early).await {
+    let holding = |bytes| {
+        seat.hold(bytes);
+        core.relieve_lobbies();
+    };
+    match tls::accept(&line, &context, core.scratch(), &mut early, &holding).await {
         Ok(session) => {
             let start = Start {
                 security: Security::Secured(Arc::new(tls::first(session))),
@@ -179,8 +199,8 @@ fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) {
         .local_addr()
         .map_or(peer.ip, |at| at.ip().to_canonical());
     let conn = core.number();
-    let write_deadline = core.with_node(|node| node.write_deadline(kind));
-    connection::start(core, conn, line, write_deadline, start.early);
+    let rule = core.with_node(|node| node.write_rule(kind));
+    connection::start(core, conn, line, rule, start.early);
     if let Some(upgrade) = start.upgrade {
         core.upgrade(conn, upgrade);
     }

@@ -1,37 +1,118 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use tokio::task::AbortHandle;
 
-use crate::limits::UPGRADES_MAX;
+use crate::limits::{LOBBY_BYTES, UPGRADES_MAX};
 
-/// Peers on their way in that nobody knows yet, oldest first, each a task that lets it in.
+/// Peers on their way in that nobody knows yet, oldest first, each a task that lets it in, and
+/// what they hold together.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(RefCell<VecDeque<AbortHandle>>);
+pub(crate) struct Waiting {
+    peers: RefCell<VecDeque<Peer>>,
+    held: Rc<Cell<usize>>,
+}
+
+#[derive(Debug)]
+struct Peer {
+    task: AbortHandle,
+    place: Rc<Place>,
+}
+
+/// What one of them holds.
+#[derive(Debug)]
+struct Place {
+    bytes: Cell<usize>,
+    all: Rc<Cell<usize>>,
+}
+
+/// The place of one peer, which is free when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat(Rc<Place>);
 
 impl Waiting {
+    /// A place for one more; [`Waiting::add`] tells whose it is.
+    pub(crate) fn seat(&self) -> Seat {
+        let place = Place {
+            bytes: Cell::new(0),
+            all: Rc::clone(&self.held),
+        };
+        place.hold(LOBBY_BYTES);
+        Seat(Rc::new(place))
+    }
+
     /// One more is on its way in; of too many the oldest is let go.
-    pub(crate) fn add(&self, one: AbortHandle) {
-        let mut waiting = self.0.borrow_mut();
-        if waiting.len() >= UPGRADES_MAX {
-            waiting.retain(|one| !one.is_finished());
+    pub(crate) fn add(&self, seat: &Seat, task: AbortHandle) {
+        let mut peers = self.peers.borrow_mut();
+        if peers.len() >= UPGRADES_MAX {
+            peers.retain(|one| !one.task.is_finished());
         }
-        if waiting.len() >= UPGRADES_MAX
-            && let Some(oldest) = waiting.pop_front()
+        if peers.len() >= UPGRADES_MAX
+            && let Some(oldest) = peers.pop_front()
         {
-            oldest.abort();
+            oldest.go();
         }
-        waiting.push_back(one);
+        peers.push_back(Peer {
+            task,
+            place: Rc::clone(&seat.0),
+        });
     }
 
     /// Lets the oldest `count` go.
     pub(crate) fn shed(&self, count: usize) {
-        let mut waiting = self.0.borrow_mut();
-        waiting.retain(|one| !one.is_finished());
-        let count = count.min(waiting.len());
-        for one in waiting.drain(..count) {
-            one.abort();
+        let mut peers = self.peers.borrow_mut();
+        peers.retain(|one| !one.task.is_finished());
+        let count = count.min(peers.len());
+        for one in peers.drain(..count) {
+            one.go();
         }
+    }
+
+    /// Lets the oldest go until all together hold no more than this.
+    pub(crate) fn relieve(&self, bytes_max: usize) {
+        if self.held.get() <= bytes_max {
+            return;
+        }
+        let mut peers = self.peers.borrow_mut();
+        while self.held.get() > bytes_max
+            && let Some(oldest) = peers.pop_front()
+        {
+            oldest.go();
+        }
+    }
+
+    /// What all of them hold.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held.get()
+    }
+}
+
+impl Peer {
+    fn go(self) {
+        self.task.abort();
+        self.place.hold(0);
+    }
+}
+
+impl Place {
+    fn hold(&self, bytes: usize) {
+        let before = self.bytes.replace(bytes);
+        self.all.set(self.all.get().saturating_sub(before) + bytes);
+    }
+}
+
+impl Seat {
+    /// So many bytes are held for the peer, besides what each costs.
+    pub(crate) fn hold(&self, bytes: usize) {
+        self.0.hold(LOBBY_BYTES + bytes);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.hold(0);
     }
 }
 
@@ -42,16 +123,46 @@ mod tests {
     #[tokio::test]
     async fn of_too_many_the_oldest_goes() {
         let waiting = Waiting::default();
-        let mut tasks: Vec<_> = (0..UPGRADES_MAX + 3)
-            .map(|_| tokio::spawn(std::future::pending::<()>()))
+        let seats: Vec<_> = (0..UPGRADES_MAX + 3).map(|_| waiting.seat()).collect();
+        let mut tasks: Vec<_> = seats
+            .iter()
+            .map(|seat| {
+                let task = tokio::spawn(std::future::pending::<()>());
+                waiting.add(seat, task.abort_handle());
+                task
+            })
             .collect();
-        for task in &tasks {
-            waiting.add(task.abort_handle());
-        }
         for task in tasks.drain(..3) {
             assert!(task.await.unwrap_err().is_cancelled());
         }
         assert!(tasks.iter().all(|task| !task.is_finished()));
-        assert_eq!(waiting.0.borrow().len(), UPGRADES_MAX);
+        assert_eq!(waiting.peers.borrow().len(), UPGRADES_MAX);
+        assert_eq!(waiting.held_bytes(), UPGRADES_MAX * LOBBY_BYTES);
+        drop(seats);
+        assert_eq!(waiting.held_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn of_too_much_the_oldest_goes() {
+        let waiting = Waiting::default();
+        let seats: Vec<_> = (0..10).map(|_| waiting.seat()).collect();
+        let tasks: Vec<_> = seats
+            .iter()
+            .map(|seat| {
+                let task = tokio::spawn(std::future::pending::<()>());
+                waiting.add(seat, task.abort_handle());
+                task
+            })
+            .collect();
+        seats[4].hold(1_000_000);
+        waiting.relieve(500_000);
+        for (nth, task) in tasks.into_iter().enumerate() {
+            if nth <= 4 {
+                assert!(task.await.unwrap_err().is_cancelled());
+            } else {
+                assert!(!task.is_finished());
+            }
+        }
+        assert_eq!(waiting.held_bytes(), 5 * LOBBY_BYTES);
     }
 }

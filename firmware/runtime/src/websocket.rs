@@ -20,7 +20,7 @@ use crate::frames::{Frames, Tools};
 use crate::limits::READ_BYTES;
 use crate::line::Line;
 use crate::tls::{self, Inbound};
-use crate::waiting::Waiting;
+use crate::waiting::{Seat, Waiting};
 
 /// What the WebSocket port needs to let somebody in.
 #[derive(Debug)]
@@ -73,14 +73,32 @@ pub(crate) fn welcome(core: &Rc<Core>, line: Line, context: Option<Rc<Inbound>>)
     let Some(door) = core.door() else {
         return;
     };
-    let work = let_in(Rc::clone(core), Rc::clone(&door), line, context);
-    door.waiting
-        .add(tokio::task::spawn_local(work).abort_handle());
+    let seat = Rc::new(door.waiting.seat());
+    let work = let_in(
+        Rc::clone(core),
+        Rc::clone(&door),
+        line,
+        context,
+        Rc::clone(&seat),
+    );
+    let task = tokio::task::spawn_local(work);
+    door.waiting.add(&seat, task.abort_handle());
+    core.relieve_lobbies();
 }
 
-async fn let_in(core: Rc<Core>, door: Rc<Door>, line: Line, context: Option<Rc<Inbound>>) {
+async fn let_in(
+    core: Rc<Core>,
+    door: Rc<Door>,
+    line: Line,
+    context: Option<Rc<Inbound>>,
+    seat: Rc<Seat>,
+) {
     let patience = core.with_node(|node| node.websocket().handshake_timeout);
-    let work = Box::pin(upgrade(&core, &door, &line, context));
+    let holding = |bytes| {
+        seat.hold(bytes);
+        core.relieve_lobbies();
+    };
+    let work = Box::pin(upgrade(&core, &door, &line, context, &holding));
     let done = match patience {
         Some(patience) => tokio::time::timeout(patience, work).await.unwrap_or(None),
         None => work.await,
@@ -96,12 +114,13 @@ async fn upgrade(
     door: &Door,
     line: &Line,
     context: Option<Rc<Inbound>>,
+    holding: &dyn Fn(usize),
 ) -> Option<(Accepted, Security)> {
     let peer = peer_of(line.stream());
     let peer = format!("{}:{}", peer.ip, peer.port);
     let (mut bytes, mut security) = (Vec::new(), Security::Plain);
     if let Some(context) = context {
-        match tls::accept(line, &context, core.scratch(), &mut bytes).await {
+        match tls::accept(line, &context, core.scratch(), &mut bytes, holding).await {
             Ok(session) => security = Security::Secured(Arc::new(session)),
             Err(fault) => {
                 tracing::error!("websocket: http: {peer} - {fault}");
@@ -110,7 +129,7 @@ async fn upgrade(
         }
     }
     let secured = matches!(security, Security::Secured(_));
-    let head = read_head(line, &mut bytes).await?;
+    let head = read_head(line, &mut bytes, holding).await?;
     let verdict = head.and_then(|(head, length)| {
         let accepted = door.rules.judge(&head, secured)?;
         Ok((accepted, length))
@@ -133,13 +152,18 @@ async fn upgrade(
 }
 
 /// Reads until the head is whole, or never will be. `None`: the peer left.
-async fn read_head(line: &Line, bytes: &mut Vec<u8>) -> Option<Result<(Head, usize), Refusal>> {
+async fn read_head(
+    line: &Line,
+    bytes: &mut Vec<u8>,
+    holding: &dyn Fn(usize),
+) -> Option<Result<(Head, usize), Refusal>> {
     loop {
         match Head::parse(bytes) {
             Ok(found) => return Some(Ok(found)),
             Err(HeadError::Refused(refusal)) => return Some(Err(refusal)),
             Err(HeadError::Partial) => {}
         }
+        holding(bytes.capacity() + line.held_bytes());
         line.stream().readable().await.ok()?;
         bytes.reserve(READ_BYTES / 16);
         match line.read_raw(bytes) {
@@ -166,8 +190,8 @@ fn begin(core: &Rc<Core>, door: &Rc<Door>, line: Line, accepted: Accepted, secur
     let called = called.map_or(peer.ip, |at| at.ip().to_canonical());
     let frames = Frames::accepted(&accepted, door.payload_bytes_max, Rc::clone(&door.tools));
     let conn = core.number();
-    let write_deadline = core.with_node(|node| node.write_deadline(listener));
-    connection::start(core, conn, line.framed(frames), write_deadline, Vec::new());
+    let rule = core.with_node(|node| node.write_rule(listener));
+    connection::start(core, conn, line.framed(frames), rule, Vec::new());
     core.handle(Input::Opened {
         conn,
         listener,

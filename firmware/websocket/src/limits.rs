@@ -42,3 +42,6 @@ pub const HEADERS_MAX: usize = 100;
 /// Compressed messages that may be half received at a time, over all connections: each holds a
 /// window of 32 KiB.
 pub const INFLATIONS_MAX: usize = 1024;
+
+/// What one of them holds, about: the window and the tables.
+pub(crate) const INFLATION_BYTES: usize = 44 * 1024;

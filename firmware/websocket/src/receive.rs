@@ -7,6 +7,7 @@ use crate::deflate::{Inflation, Stepped, TAIL};
 use crate::frame::{Masking, Opcode};
 use crate::limits::{
     COMPRESSED_BYTES_MAX, COMPRESSED_PER_PAYLOAD_MAX, CONTROL_BYTES_MAX, FRAME_HEAD_BYTES_MAX,
+    INFLATION_BYTES,
 };
 use crate::mask::Mask;
 use crate::{CloseCode, CloseFrame, Inflater};
@@ -199,6 +200,15 @@ impl Receiver {
                     }
                 }
             }
+        }
+    }
+
+    /// Bytes it holds, about.
+    #[must_use]
+    pub const fn held_bytes(&self) -> usize {
+        match &self.message {
+            Message::Deflated(_) => INFLATION_BYTES,
+            Message::Between | Message::Plain => 0,
         }
     }
 

@@ -47,6 +47,12 @@ enum Farewell {
 }
 
 impl Sender {
+    /// Bytes it holds.
+    #[must_use]
+    pub const fn held_bytes(&self) -> usize {
+        self.staged.capacity() + self.controls.capacity()
+    }
+
     /// For a connection that has just been upgraded.
     #[must_use]
     pub const fn new(style: Style) -> Self {

@@ -45,6 +45,7 @@ impl InProcess {
                 accept: None,
             },
             outboxes_bytes_max: 64 << 20,
+            memory_bytes_max: 1 << 30,
             strangers_max: 4096,
             credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),

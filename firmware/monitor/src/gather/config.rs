@@ -13,6 +13,7 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
         leaf: leaf(view),
         tls_timeout: tls_timeout(config.tls.as_ref()),
         write_deadline: nanos(config.write_deadline),
+        write_timeout: config.write_timeout.name(),
         start: view.started.wall,
         tags: config.server_tags.clone(),
         metadata: config.server_metadata.clone(),

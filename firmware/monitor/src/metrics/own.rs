@@ -14,50 +14,80 @@ pub(crate) struct Uplink {
     pub(crate) attempts: u64,
 }
 
+/// Names, members of our part of `/varz`, help and kinds.
+const NUMBERS: [(&str, &str, &str, Kind); 11] = [
+    (
+        "frond_durable_messages_total",
+        "messages",
+        "Messages made safe on the disk before their ack",
+        Kind::Counter,
+    ),
+    (
+        "frond_journal_syncs_total",
+        "syncs",
+        "Syncs of the journal",
+        Kind::Counter,
+    ),
+    (
+        "frond_journal_bytes_total",
+        "journal_bytes",
+        "Bytes the journal wrote to the device",
+        Kind::Counter,
+    ),
+    (
+        "frond_journal_frames_total",
+        "frames",
+        "Journal frames, each with what queued during the last sync",
+        Kind::Counter,
+    ),
+    (
+        "frond_journal_checkpoints_total",
+        "checkpoints",
+        "Times the journal was folded into the tables",
+        Kind::Counter,
+    ),
+    (
+        "frond_journal_unfolded_bytes",
+        "unfolded_bytes",
+        "Bytes of the journal not yet folded into the tables",
+        Kind::Gauge,
+    ),
+    (
+        "frond_connections_memory_bytes",
+        "connections_memory",
+        "Bytes kept for all connections",
+        Kind::Gauge,
+    ),
+    (
+        "frond_connections_memory_max_bytes",
+        "max_connections_memory",
+        "Bytes that may be kept for all connections",
+        Kind::Gauge,
+    ),
+    (
+        "frond_connections_crowded_out_total",
+        "connections_crowded_out",
+        "Connections closed because all together held too much",
+        Kind::Counter,
+    ),
+    (
+        "frond_refused_for_memory_total",
+        "refused_for_memory",
+        "Connections and subscriptions refused for want of memory",
+        Kind::Counter,
+    ),
+    (
+        "frond_strangers_shed_total",
+        "strangers_shed",
+        "Connections let go because too many had yet to say who they are",
+        Kind::Counter,
+    ),
+];
+
 /// What the exporter cannot know: the disk's work, and links that are down.
 pub(super) fn add(out: &mut Exposition, server: &Labels, documents: &Documents) {
-    for (name, member, help, kind) in [
-        (
-            "frond_durable_messages_total",
-            "messages",
-            "Messages made safe on the disk before their ack",
-            Kind::Counter,
-        ),
-        (
-            "frond_journal_syncs_total",
-            "syncs",
-            "Syncs of the journal",
-            Kind::Counter,
-        ),
-        (
-            "frond_journal_bytes_total",
-            "journal_bytes",
-            "Bytes the journal wrote to the device",
-            Kind::Counter,
-        ),
-        (
-            "frond_journal_frames_total",
-            "frames",
-            "Journal frames, each with what queued during the last sync",
-            Kind::Counter,
-        ),
-        (
-            "frond_journal_checkpoints_total",
-            "checkpoints",
-            "Times the journal was folded into the tables",
-            Kind::Counter,
-        ),
-        (
-            "frond_journal_unfolded_bytes",
-            "unfolded_bytes",
-            "Bytes of the journal not yet folded into the tables",
-            Kind::Gauge,
-        ),
-    ] {
-        let value = documents
-            .varz
-            .get("frond")
-            .and_then(|disk| disk.get(member));
+    for (name, member, help, kind) in NUMBERS {
+        let value = documents.varz.get("frond").and_then(|own| own.get(member));
         out.add(name, help, kind, server, value.unwrap_or(&Value::Null));
     }
     for uplink in &documents.uplinks {

@@ -47,14 +47,14 @@ const VARZ: &str = "server_id server_name version proto git_commit~ go host port
     tls_required? tls_verify? tls_ocsp_peer_verify~ ip~ connect_urls~ ws_connect_urls~ \
     max_connections max_subscriptions? ping_interval ping_max http_host http_port http_base_path \
     https_port auth_timeout max_control_line max_payload max_pending cluster! gateway! leaf! \
-    mqtt! websocket! jetstream! tls_timeout write_deadline write_timeout~ start now uptime mem \
+    mqtt! websocket! jetstream! tls_timeout write_deadline write_timeout? start now uptime mem \
     cores gomaxprocs gomemlimit~ cpu connections total_connections routes remotes leafnodes \
     in_msgs in_bytes in_client_msgs in_client_bytes out_msgs out_bytes out_client_msgs \
     out_client_bytes slow_consumers stale_connections stalled_clients subscriptions \
     http_req_stats config_load_time config_digest tags? metadata? feature_flags \
     trusted_operators_jwt~ trusted_operators_claim~ system_account? pinned_account_fails~ \
     ocsp_peer_cache~ slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies~ \
-    tls_cert_not_after? frond?";
+    tls_cert_not_after? frond";
 
 fn full_facts() -> varz::Facts {
     let deny = varz::DenyRules {
@@ -90,6 +90,7 @@ fn full_facts() -> varz::Facts {
         metadata: BTreeMap::from([("k".into(), "v".into())]),
         system_account: "$SYS".into(),
         tls_timeout: 2.0,
+        write_timeout: "retry",
         ..varz::Facts::default()
     }
 }
@@ -149,8 +150,10 @@ fn varz_has_its_keys() {
         &["disk_io_wait_stats"],
         &part(&least, &["disk_io_wait_stats"]),
     );
-    let disk = "syncs journal_bytes frames checkpoints unfolded_bytes messages";
-    assert_part(disk, &["frond"], &part(&full, &["frond"]));
+    let own = "connections_memory max_connections_memory connections_crowded_out \
+        refused_for_memory strangers_shed syncs? journal_bytes? frames? checkpoints? \
+        unfolded_bytes? messages?";
+    assert_part(own, &["frond"], &part(&least, &["frond"]));
     for empty in ["cluster", "gateway", "mqtt", "websocket"] {
         assert!(part(&full, &[empty]).keys().is_empty());
     }

@@ -14,6 +14,7 @@ pub(crate) struct Facts {
     pub(crate) tls_timeout: f64,
     /// Nanoseconds.
     pub(crate) write_deadline: u64,
+    pub(crate) write_timeout: &'static str,
     pub(crate) start: Timestamp,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: BTreeMap<String, String>,

@@ -10,6 +10,7 @@ use frond_config::Resolver;
 use frond_wire::Message;
 
 use super::ClaimsWish;
+use crate::limits::{LOOKUP_WAITERS_MAX, LOOKUPS_MAX};
 use crate::{Node, Output};
 
 /// An account that somebody waits for.
@@ -91,7 +92,13 @@ impl Node {
             return self.tell_waiter(now, key, waiter, Err("account resolver missing"));
         };
         if let Some(lookup) = claims.lookups.get_mut(key) {
-            return lookup.waiters.push(waiter);
+            if lookup.waiters.len() < LOOKUP_WAITERS_MAX {
+                return lookup.waiters.push(waiter);
+            }
+            return self.tell_waiter(now, key, waiter, Err("too many wait for the account"));
+        }
+        if claims.lookups.len() >= LOOKUPS_MAX {
+            return self.tell_waiter(now, key, waiter, Err("too many account lookups"));
         }
         if !matches!(waiter, Waiter::Nobody) && self.is_here(key) {
             return self.tell_waiter(now, key, waiter, Ok(()));

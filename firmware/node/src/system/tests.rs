@@ -50,6 +50,7 @@ impl World {
                 accept: None,
             },
             outboxes_bytes_max: 1 << 20,
+            memory_bytes_max: 1 << 24,
             strangers_max: 16,
             credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),

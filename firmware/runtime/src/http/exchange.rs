@@ -67,8 +67,17 @@ pub(super) async fn converse(
         };
         seat.moved(core.clock().now().mono);
         head.drain(..request.length);
-        let answer = document(core, &request.target);
+        let mut answer = document(core, &request.target);
+        let load = seat.carry(answer.body.len());
+        if load.is_none() {
+            answer = Answer {
+                status: 503,
+                content_type: "text/plain; charset=utf-8",
+                body: "503 too many documents wait for slow readers\n".to_owned(),
+            };
+        }
         send(&mut stream, &answer, request.method, request.after).await?;
+        drop((load, answer));
         if request.after == After::Close {
             return stream.shutdown().await;
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use frond_clock::Instant;
 use tokio::task::AbortHandle;
 
-use crate::limits::HTTP_CONNECTIONS_MAX;
+use crate::limits::{HTTP_BODIES_BYTES_MAX, HTTP_CONNECTIONS_MAX};
 
 /// Everybody who is connected. When there are too many, the one whose last whole request or
 /// connect is the longest ago has to go: somebody who asks is answered in milliseconds, so that is
@@ -14,6 +14,8 @@ use crate::limits::HTTP_CONNECTIONS_MAX;
 pub(super) struct Peers {
     next: Cell<u64>,
     seated: RefCell<BTreeMap<u64, Peer>>,
+    /// Bytes of all documents that are being sent.
+    carried: Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,35 @@ impl Seat {
     }
 }
 
+/// A document that is being sent, counted until this is dropped.
+#[derive(Debug)]
+pub(super) struct Load<'s> {
+    peers: &'s Peers,
+    bytes: usize,
+}
+
+impl Seat {
+    /// A document of so many bytes is to be sent; `None` when slow peers have too many of them.
+    pub(super) fn carry(&self, bytes: usize) -> Option<Load<'_>> {
+        let carried = &self.peers.carried;
+        if carried.get() > 0 && carried.get() + bytes > HTTP_BODIES_BYTES_MAX {
+            return None;
+        }
+        carried.set(carried.get() + bytes);
+        Some(Load {
+            peers: &self.peers,
+            bytes,
+        })
+    }
+}
+
+impl Drop for Load<'_> {
+    fn drop(&mut self) {
+        let carried = &self.peers.carried;
+        carried.set(carried.get().saturating_sub(self.bytes));
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
         self.peers.seated.borrow_mut().remove(&self.number);
@@ -89,6 +120,20 @@ mod tests {
 
     fn at(seconds: u64) -> Instant {
         Instant::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn documents_that_are_being_sent_are_bounded() {
+        let peers = Rc::new(Peers::default());
+        let seat = Peers::seat(&peers, at(1));
+        let huge = seat.carry(2 * HTTP_BODIES_BYTES_MAX).unwrap();
+        assert!(seat.carry(1).is_none());
+        drop(huge);
+        let half = seat.carry(HTTP_BODIES_BYTES_MAX / 2).unwrap();
+        let other = seat.carry(HTTP_BODIES_BYTES_MAX / 2).unwrap();
+        assert!(seat.carry(1).is_none());
+        drop((half, other));
+        assert_eq!(peers.carried.get(), 0);
     }
 
     #[test]

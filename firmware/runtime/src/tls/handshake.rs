@@ -10,6 +10,7 @@ use rustls::{CommonState, InvalidMessage, ProtocolVersion};
 use super::cert::Certificate;
 use super::context::{Inbound, Outbound};
 use super::session::{Scratch, Session};
+use crate::limits::HANDSHAKE_BYTES;
 use crate::line::Line;
 use std::rc::Rc;
 
@@ -48,7 +49,8 @@ impl fmt::Display for Fault {
 }
 
 /// Shakes hands as the accepting end; from then on the line is encrypted. What the peer said
-/// right after its last word of the handshake is appended to `early`.
+/// right after its last word of the handshake is appended to `early`. Meanwhile `holding` is told
+/// how many bytes are held for it.
 ///
 /// # Errors
 /// Why not; the peer was told as far as it listens.
@@ -57,10 +59,11 @@ pub(crate) async fn accept(
     context: &Inbound,
     scratch: &Rc<Scratch>,
     early: &mut Vec<u8>,
+    holding: &dyn Fn(usize),
 ) -> Result<TlsSession, Fault> {
     let session = Session::server(Arc::clone(&context.config), Rc::clone(scratch))
         .map_err(|error| Fault::Setup(error.to_string()))?;
-    let session = within(context.timeout(), shake(line, session, early)).await?;
+    let session = within(context.timeout(), shake(line, session, early, holding)).await?;
     let facts = facts(session.facts());
     let pins = &context.rules.pinned_certs;
     if !pins.is_empty() && !is_pinned(&facts, pins) {
@@ -86,7 +89,7 @@ pub(crate) async fn connect(
         .map_err(|error| Fault::Setup(format!("{name:?}: {error}")))?;
     let session = Session::client(Arc::clone(&context.config), name, Rc::clone(scratch))
         .map_err(|error| Fault::Setup(error.to_string()))?;
-    let session = within(context.rules.timeout, shake(line, session, early)).await?;
+    let session = within(context.rules.timeout, shake(line, session, early, &|_| {})).await?;
     let facts = facts(session.facts());
     let pins = &context.rules.pinned_certs;
     if !pins.is_empty() && !is_pinned(&facts, pins) {
@@ -113,34 +116,70 @@ async fn within<T>(
         .unwrap_or(Err(Fault::Timeout))
 }
 
-async fn shake(line: &Line, mut session: Session, early: &mut Vec<u8>) -> Result<Session, Fault> {
+async fn shake(
+    line: &Line,
+    mut session: Session,
+    early: &mut Vec<u8>,
+    holding: &dyn Fn(usize),
+) -> Result<Session, Fault> {
     let mut before = std::mem::take(early);
-    receive(line, &mut session, &mut before, early).await?;
-    while !session.is_open() {
-        line.stream().readable().await.map_err(Fault::Line)?;
-        let scratch = session.scratch();
-        let mut bytes = {
-            let mut incoming = scratch.incoming.borrow_mut();
-            match line.stream().try_read(&mut incoming) {
-                Ok(0) => return Err(Fault::Line(io::ErrorKind::UnexpectedEof.into())),
-                Ok(n) => incoming.get(..n).unwrap_or_default().to_vec(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-                Err(error) => return Err(Fault::Line(error)),
-            }
-        };
-        receive(line, &mut session, &mut bytes, early).await?;
+    if before.is_empty() {
+        // Who dials has the first word.
+        let taken = session.receive(&mut before, early);
+        answer(line, &mut session, taken).await?;
+    } else {
+        step(line, &mut session, &mut before, early).await?;
     }
+    let mut came = Vec::new();
+    while !session.is_open() {
+        holding(HANDSHAKE_BYTES + session.held_bytes());
+        line.stream().readable().await.map_err(Fault::Line)?;
+        if read(line, &session, &mut came)? {
+            step(line, &mut session, &mut came, early).await?;
+        }
+    }
+    holding(0);
     Ok(session)
 }
 
-/// Takes bytes and sends what they are answered with.
-async fn receive(
+/// Reads what is there; false when there is nothing.
+fn read(line: &Line, session: &Session, came: &mut Vec<u8>) -> Result<bool, Fault> {
+    let scratch = session.scratch();
+    let mut incoming = scratch.incoming.borrow_mut();
+    match line.stream().try_read(&mut incoming) {
+        Ok(0) => Err(Fault::Line(io::ErrorKind::UnexpectedEof.into())),
+        Ok(n) => {
+            *came = incoming.get(..n).unwrap_or_default().to_vec();
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(Fault::Line(error)),
+    }
+}
+
+/// Takes bytes and sends what they are answered with. It waits until no other handshake was
+/// worked on since the sockets were last looked at: what those say who are in is served between
+/// two steps.
+async fn step(
     line: &Line,
     session: &mut Session,
     bytes: &mut [u8],
     early: &mut Vec<u8>,
 ) -> Result<(), Fault> {
+    let scratch = session.scratch();
+    let turn = scratch.shaking.acquire().await;
+    tokio::task::yield_now().await;
     let taken = session.receive(bytes, early);
+    drop(turn);
+    answer(line, session, taken).await
+}
+
+/// Sends what the session has to say.
+async fn answer(
+    line: &Line,
+    session: &mut Session,
+    taken: Result<(), rustls::Error>,
+) -> Result<(), Fault> {
     // Who speaks no TLS is not answered in TLS.
     if let Err(error @ rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) = taken {
         return Err(Fault::Peer(error));

@@ -11,8 +11,11 @@ use rustls::unbuffered::{
     UnbufferedStatus, WriteTraffic,
 };
 use rustls::{ClientConfig, CommonState, Error, ServerConfig};
+use tokio::sync::Semaphore;
 
-use crate::limits::{READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX};
+use crate::limits::{
+    HANDSHAKE_STEPS_PER_TURN, READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX,
+};
 
 /// One end of a TLS session without its socket: what comes from the wire goes in, what goes to
 /// the wire comes out. An idle one holds no buffer.
@@ -35,6 +38,9 @@ pub(crate) struct Scratch {
     pub(crate) outgoing: RefCell<Box<[u8]>>,
     /// What was in the records that came.
     pub(crate) plain: RefCell<Vec<u8>>,
+    /// One step of one handshake in each turn of the loop: signing takes as long as hundreds of
+    /// messages, and those who are in come first.
+    pub(crate) shaking: Semaphore,
 }
 
 enum Side {
@@ -65,6 +71,7 @@ impl Scratch {
             incoming: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             outgoing: RefCell::new(vec![0; outgoing].into_boxed_slice()),
             plain: RefCell::default(),
+            shaking: Semaphore::new(HANDSHAKE_STEPS_PER_TURN),
         })
     }
 }
@@ -105,6 +112,11 @@ impl Session {
     /// The shared buffers.
     pub(crate) fn scratch(&self) -> Rc<Scratch> {
         Rc::clone(&self.scratch)
+    }
+
+    /// Bytes it holds besides what any session costs.
+    pub(crate) const fn held_bytes(&self) -> usize {
+        self.held.capacity() + self.out.capacity()
     }
 
     /// Whether the handshake is done.
