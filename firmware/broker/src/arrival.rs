@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use frond_account::{Credentials, TlsSession, Transport};
 
+use crate::{Broker, Conn};
+
 /// Where a peer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddr {
@@ -17,12 +19,24 @@ pub struct PeerAddr {
 pub struct Arrival {
     /// The other end.
     pub peer: PeerAddr,
+    /// Whether that is its address.
+    pub address: Address,
     /// What carries its bytes.
     pub transport: Transport,
     /// Whether, and when, it is encrypted.
     pub security: Security,
     /// What an upgrade to WebSocket brought along.
     pub upgrade: Option<Box<Upgrade>>,
+}
+
+/// Whether a peer's address is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// It is.
+    Known,
+    /// It may be a proxy's, which then tells the peer's: the greeting names none.
+    /// [`crate::Broker::relayed`] says how it turned out.
+    Awaited,
 }
 
 /// What a request for a WebSocket said beside its protocol.
@@ -47,12 +61,24 @@ pub enum Security {
     Secured(Arc<TlsSession>),
 }
 
+impl Broker {
+    /// Whom a proxy relays over a connection; `None`: whoever called speaks for itself.
+    pub fn relayed(&mut self, conn: Conn, from: Option<PeerAddr>) {
+        let slot = self.by_conn.get(&conn).copied();
+        if let Some(connection) = slot.and_then(|slot| self.conns.get_mut(slot)) {
+            connection.peer = from.unwrap_or(connection.peer);
+            connection.address = Address::Known;
+        }
+    }
+}
+
 impl Arrival {
     /// Plain TCP.
     #[must_use]
     pub const fn plain(peer: PeerAddr) -> Self {
         Self {
             peer,
+            address: Address::Known,
             transport: Transport::Tcp,
             security: Security::Plain,
             upgrade: None,

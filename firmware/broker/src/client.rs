@@ -14,7 +14,7 @@ use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
 use crate::claimed::jwt_user;
 use crate::connection::{Hello, Kind, Session, State};
 use crate::options::Options;
-use crate::{Broker, Conn, Level, Output};
+use crate::{Address, Broker, Conn, Level, Output};
 
 impl Broker {
     pub(crate) fn client_garbage(&mut self, slot: u32, error: &WireError) {
@@ -149,7 +149,10 @@ impl Broker {
         let transport = connection.transport;
         let mut info = ServerInfo {
             client_id: connection.conn.0,
-            client_ip: connection.peer.ip.to_string(),
+            client_ip: match connection.address {
+                Address::Known => connection.peer.ip.to_string(),
+                Address::Awaited => String::new(),
+            },
             nonce: session.nonce.to_string(),
             auth_required: match moment {
                 InfoMoment::Greeting => self.directory.auth_announced_over(transport),

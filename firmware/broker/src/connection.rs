@@ -9,7 +9,7 @@ use frond_wire::{ConnectInfo, Dialect, Parser};
 use crate::interest::SubId;
 use crate::limits::{TRACKED_REPLIES_BYTES_MAX, TRACKED_REPLIES_MAX};
 use crate::options::Options;
-use crate::{Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security, Upgrade};
+use crate::{Address, Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security, Upgrade};
 
 /// One transport and what is known of its other end.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Connection {
     pub(crate) conn: Conn,
     pub(crate) peer: PeerAddr,
     pub(crate) transport: Transport,
+    /// Whether `peer` is its address.
+    pub(crate) address: Address,
     /// What its greeting promised.
     pub(crate) security: Security,
     /// What its TLS handshake showed, once it is done.
@@ -158,6 +160,7 @@ impl Connection {
         Self {
             conn,
             peer: arrival.peer,
+            address: arrival.address,
             transport: arrival.transport,
             security: arrival.security,
             tls,

@@ -52,7 +52,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use arrival::{Arrival, PeerAddr, Security, Upgrade};
+pub use arrival::{Address, Arrival, PeerAddr, Security, Upgrade};
 pub use asking::Asking;
 pub use broker::Broker;
 pub use connection::Traffic;

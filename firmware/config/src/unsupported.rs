@@ -155,9 +155,9 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate";
+    prof_port prof_block_rate proxy_protocol";
 const TOP_UNSUPPORTED: &str = "\
-    proxy_protocol ocsp ocsp_cache cluster gateway mqtt";
+    ocsp ocsp_cache cluster gateway mqtt";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
     permissions proxy_required auth_callout auth_hook";

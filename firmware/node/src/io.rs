@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{Answer, Identity, TlsSession};
-use frond_broker::{Arrival, Conn, LinkId, Taken};
+use frond_broker::{Arrival, Conn, LinkId, PeerAddr, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
 
 use crate::{ClaimsNews, ClaimsWish, ReportError, ReportRequest};
@@ -21,6 +21,14 @@ pub enum Input<'a> {
         arrival: Arrival,
         /// The address of ours that was called.
         called: IpAddr,
+    },
+    /// Whom a proxy relays over a connection that was opened with that awaited; `None`: whoever
+    /// called speaks for itself.
+    Relayed {
+        /// The connection.
+        conn: Conn,
+        /// The peer.
+        from: Option<PeerAddr>,
     },
     /// The TLS handshake of a connection is done: one that was to be upgraded, or the answer to
     /// [`Output::Secure`].

@@ -126,6 +126,7 @@ impl Node {
                 arrival,
                 called,
             } => self.accept_leaf(now, conn, arrival, called),
+            Input::Relayed { conn, from } => self.broker.relayed(conn, from),
             Input::Secured { conn, session } => self.broker.secured(now, conn, session),
             Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
             Input::Closed { conn, cause } => self.broker.closed(now, conn, cause),

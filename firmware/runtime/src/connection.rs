@@ -17,6 +17,7 @@ use crate::tls::{self, Fault, Inbound, Outbound};
 
 mod farewell;
 mod framed;
+mod relayed;
 mod writing;
 
 use writing::Pace;
@@ -37,6 +38,8 @@ pub(crate) struct Socket {
     cut: Cell<bool>,
     /// The node has to be asked again about bytes it left.
     again: Cell<bool>,
+    /// A proxy may say first whom it relays.
+    relayed: Cell<bool>,
     /// A TLS handshake comes before anything more is read.
     upgrade: RefCell<Option<Upgrade>>,
     changed: Notify,
@@ -65,6 +68,7 @@ pub(crate) fn start(core: &Rc<Core>, conn: Conn, line: Line, rule: WriteRule, ea
         closing: Cell::new(false),
         cut: Cell::new(false),
         again: Cell::new(!early.is_empty()),
+        relayed: Cell::new(false),
         upgrade: RefCell::new(None),
         changed: Notify::new(),
     });
@@ -79,6 +83,12 @@ impl Socket {
             frames.borrow_mut().part(cause);
         }
         self.closing.set(true);
+        self.changed.notify_one();
+    }
+
+    /// A proxy may say whom it relays before anything else.
+    pub(crate) fn await_proxy(&self) {
+        self.relayed.set(true);
         self.changed.notify_one();
     }
 
@@ -167,6 +177,12 @@ impl Connection {
             self.tell_held();
             if self.socket.closing.get() {
                 return "Client Closed";
+            }
+            if self.socket.relayed.take() {
+                match Box::pin(self.hear_proxy()).await {
+                    Ok(()) => {}
+                    Err(cause) => return cause,
+                }
             }
             let upgrade = self.socket.upgrade.take();
             if let Some(how) = upgrade {
@@ -348,6 +364,7 @@ impl Connection {
         let mut early = std::mem::take(&mut self.rest);
         let line = &socket.line;
         let session = match &how {
+            Upgrade::Offer(_) if !early.is_empty() => None,
             Upgrade::Offer(context) if !wants_tls(line, context).await => None,
             Upgrade::Accept(context) | Upgrade::Offer(context) => {
                 let (core, conn) = (&self.core, self.conn);

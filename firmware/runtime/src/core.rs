@@ -183,6 +183,13 @@ impl Core {
         }
     }
 
+    /// A proxy's words were no good.
+    pub(crate) fn tell_bad_proxy(&self, conn: Conn, why: &str) {
+        let peer = self.with_node(|node| node.peer(conn));
+        let peer = peer.map_or_else(String::new, |peer| format!("{}:{}", peer.ip, peer.port));
+        tracing::warn!("Error reading PROXY protocol header from {peer}: {why}");
+    }
+
     /// What monitoring shows of the process.
     pub(crate) const fn meter(&self) -> &RefCell<Meter> {
         &self.meter
@@ -336,6 +343,13 @@ impl Core {
     pub(crate) fn resume(&self, conn: Conn) {
         if let Some(socket) = self.socket(conn) {
             socket.resume();
+        }
+    }
+
+    /// A proxy may speak first on a connection that was just accepted.
+    pub(crate) fn await_proxy(&self, conn: Conn) {
+        if let Some(socket) = self.socket(conn) {
+            socket.await_proxy();
         }
     }
 

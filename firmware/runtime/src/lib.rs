@@ -33,6 +33,7 @@ mod meter;
 mod options;
 mod password;
 mod program;
+mod proxied;
 mod reload;
 mod report;
 mod server;

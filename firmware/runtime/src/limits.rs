@@ -81,6 +81,10 @@ pub(crate) const REFUSED_TOLD_EVERY: Duration = Duration::from_secs(60);
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of an HTTP request.
 pub(crate) const HTTP_HEADERS_MAX: usize = 64;
+/// How long a proxy may take to say for whom it speaks.
+///
+/// spec: nats-server v2.15.1 server/client_proxyproto.go `proxyProtoReadTimeout`
+pub(crate) const PROXY_HEADER_WAIT: Duration = Duration::from_secs(5);
 /// How long an HTTP peer may take to say a request.
 ///
 /// spec: nats-server v2.15.1 server/server.go `startMonitoring`

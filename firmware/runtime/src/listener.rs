@@ -1,9 +1,9 @@
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use frond_broker::{Arrival, Security};
+use frond_broker::{Address, Arrival, PeerAddr, Security};
 use frond_config::HandshakeFirst;
 use frond_node::{Input, Listener};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -17,6 +17,7 @@ use crate::dial::peer_of;
 use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN, ACCEPTS_PER_TURN, REFUSED_TOLD_EVERY};
 use crate::line::Line;
 use crate::options::plain;
+use crate::proxied::{self, Heard};
 use crate::tls::{self, Inbound};
 use crate::waiting::Seat;
 use crate::websocket;
@@ -94,18 +95,20 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     if kind == Listener::WebSocket {
         return websocket::welcome(core, line, context);
     }
+    let relay = relay_of(core, kind);
     let Some(context) = context else {
-        return begin(core, line, kind, Start::plain());
+        return begin(core, line, kind, Start::plain(relay));
     };
     if !context.may_begin(core.clock().now().mono.as_nanos() / 1_000_000_000) {
         let _ = line.stream().try_write(THROTTLED);
         return;
     }
     match context.first() {
-        HandshakeFirst::No => begin(core, line, kind, Start::upgrade(core, kind, context)),
+        HandshakeFirst::No => begin(core, line, kind, Start::upgrade(core, kind, context, relay)),
         HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
             let seat = Rc::new(core.shaking().seat());
-            let work = welcome_secured(Rc::clone(core), line, kind, context, Rc::clone(&seat));
+            let own = Rc::clone(&seat);
+            let work = welcome_secured(Rc::clone(core), line, kind, context, own, relay);
             let task = tokio::task::spawn_local(work);
             core.shaking().add(&seat, task.abort_handle());
             core.relieve_lobbies();
@@ -131,32 +134,48 @@ async fn welcome_secured(
     kind: Listener,
     context: Rc<Inbound>,
     seat: Rc<Seat>,
+    relay: Relay,
 ) {
     if let HandshakeFirst::Auto(delay) = context.first() {
         let mut first = [0];
         let peek = line.stream().peek(&mut first);
         if tokio::time::timeout(delay, peek).await.is_err() {
-            let start = Start::upgrade(&core, kind, context);
+            let start = Start::upgrade(&core, kind, context, relay);
             return begin(&core, line, kind, start);
         }
     }
-    let mut early = Vec::new();
+    let heard = match relay {
+        Relay::Awaited => proxied::hear(line.stream()).await,
+        Relay::No | Relay::Of(_) => Ok(Heard::default()),
+    };
+    let mut early;
+    let mut start = Start::plain(relay);
+    match heard {
+        Ok(heard) => {
+            start.relay = heard.from.map_or(Relay::No, Relay::Of);
+            early = heard.early;
+        }
+        Err(why) => {
+            let peer = peer_of(line.stream());
+            let (ip, port) = (peer.ip, peer.port);
+            tracing::warn!("Error reading PROXY protocol header from {ip}:{port}: {why}");
+            return refuse(&core, &line, kind, start, "Protocol Violation");
+        }
+    }
     let holding = |bytes| {
         seat.hold(bytes);
         core.relieve_lobbies();
     };
     match tls::accept(&line, &context, core.scratch(), &mut early, &holding).await {
         Ok(session) => {
-            let start = Start {
-                security: Security::Secured(Arc::new(tls::first(session))),
-                upgrade: None,
-                early,
-            };
+            start.security = Security::Secured(Arc::new(tls::first(session)));
+            start.early = early;
             begin(&core, line, kind, start);
         }
         Err(fault) => {
             let peer = peer_of(line.stream());
             tracing::debug!("{}:{} - {fault}", peer.ip, peer.port);
+            refuse(&core, &line, kind, start, "TLS Handshake Failure");
         }
     }
 }
@@ -166,18 +185,36 @@ struct Start {
     security: Security,
     upgrade: Option<Upgrade>,
     early: Vec<u8>,
+    relay: Relay,
+}
+
+/// Whether somebody else speaks first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relay {
+    /// Nobody.
+    No,
+    /// A proxy may, for its peer.
+    Awaited,
+    /// A proxy did, for this peer.
+    Of(PeerAddr),
+}
+
+fn relay_of(core: &Core, kind: Listener) -> Relay {
+    let is_open = kind == Listener::Client && core.with_node(|node| node.config().proxy_protocol);
+    if is_open { Relay::Awaited } else { Relay::No }
 }
 
 impl Start {
-    const fn plain() -> Self {
+    const fn plain(relay: Relay) -> Self {
         Self {
             security: Security::Plain,
             upgrade: None,
             early: Vec::new(),
+            relay,
         }
     }
 
-    fn upgrade(core: &Core, kind: Listener, context: Rc<Inbound>) -> Self {
+    fn upgrade(core: &Core, kind: Listener, context: Rc<Inbound>, relay: Relay) -> Self {
         let optional = kind == Listener::Client && core.with_node(|node| node.allows_plain());
         let (security, upgrade) = if optional {
             (Security::Optional, Upgrade::Offer(context))
@@ -188,31 +225,58 @@ impl Start {
             security,
             upgrade: Some(upgrade),
             early: Vec::new(),
+            relay,
         }
     }
 }
 
 fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) {
-    let peer = peer_of(line.stream());
-    let called = line
-        .stream()
-        .local_addr()
-        .map_or(peer.ip, |at| at.ip().to_canonical());
+    let (arrival, called) = arrival(&line, start.security, start.relay);
     let conn = core.number();
     let rule = core.with_node(|node| node.write_rule(kind));
     connection::start(core, conn, line, rule, start.early);
+    if start.relay == Relay::Awaited {
+        core.await_proxy(conn);
+    }
     if let Some(upgrade) = start.upgrade {
         core.upgrade(conn, upgrade);
     }
     core.handle(Input::Opened {
         conn,
         listener: kind,
-        arrival: Arrival {
-            security: start.security,
-            ..Arrival::plain(peer)
-        },
+        arrival,
         called,
     });
+}
+
+fn arrival(line: &Line, security: Security, relay: Relay) -> (Arrival, IpAddr) {
+    let caller = peer_of(line.stream());
+    let called = line.stream().local_addr();
+    let called = called.map_or(caller.ip, |at| at.ip().to_canonical());
+    let (peer, address) = match relay {
+        Relay::No => (caller, Address::Known),
+        Relay::Awaited => (caller, Address::Awaited),
+        Relay::Of(peer) => (peer, Address::Known),
+    };
+    let arrival = Arrival {
+        security,
+        address,
+        ..Arrival::plain(peer)
+    };
+    (arrival, called)
+}
+
+/// Who fails before its greeting is counted and remembered all the same.
+fn refuse(core: &Rc<Core>, line: &Line, kind: Listener, start: Start, cause: &'static str) {
+    let (arrival, called) = arrival(line, start.security, start.relay);
+    let conn = core.number();
+    core.handle(Input::Opened {
+        conn,
+        listener: kind,
+        arrival,
+        called,
+    });
+    core.handle(Input::Closed { conn, cause });
 }
 
 fn is_about_the_peer(error: &io::Error) -> bool {

@@ -127,6 +127,9 @@ impl Server {
         self.leave_traces(config, &ports)
             .map_err(|error| error.to_string())?;
         tracing::info!("Listening for client connections on {on}");
+        if config.proxy_protocol {
+            tracing::info!("PROXY protocol enabled for client connections");
+        }
         if config.tls.is_some() {
             tracing::info!(
                 "TLS {} for client connections",

@@ -16,6 +16,7 @@ mod message;
 mod op;
 mod operation;
 mod parser;
+mod proxy_header;
 mod server_info;
 mod verb;
 
@@ -28,5 +29,6 @@ pub use limits::Limits;
 pub use message::{Message, MessageBuf};
 pub use op::Op;
 pub use parser::{Parser, Step};
+pub use proxy_header::{PROXY_START_BYTES, ProxyHeader};
 pub use server_info::{ServerInfo, SubjectPermission};
 pub use verb::Dialect;

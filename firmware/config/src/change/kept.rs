@@ -162,6 +162,8 @@ fn accounts_are_kept(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
         &new.default_js_domain,
         go_map,
     )?;
+    let (a, b) = (&old.proxy_protocol, &new.proxy_protocol);
+    kept("ProxyProtocol", a, b, plain)?;
     kept("ProfPort", &old.profile_port, &new.profile_port, plain)?;
     let (a, b) = (&old.feature_flags, &new.feature_flags);
     kept("FeatureFlags", a, b, FeatureFlags::shown)

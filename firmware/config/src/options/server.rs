@@ -417,6 +417,7 @@ fn read_switches(key: &str, value: &Value, config: &mut Config, report: &mut Rep
         "no_fast_producer_stall" => &mut config.no_fast_producer_stall,
         "disable_sublist_cache" | "no_sublist_cache" => &mut config.no_sublist_cache,
         "allow_non_tls" => &mut config.allow_non_tls,
+        "proxy_protocol" => &mut config.proxy_protocol,
         "no_system_account" | "no_system" | "no_sys_acc" => &mut config.no_system_account,
         _ => return false,
     };
