@@ -1,0 +1,146 @@
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{INBOX, RESTORE, SNAPSHOT, begin, filled, give, give_one, take};
+use crate::tests::world::World;
+
+#[test]
+fn a_taker_gets_no_more_than_it_acknowledges() {
+    let mut world = filled("file", 3000);
+    let taken = take(&mut world, ",\"chunk_size\":1024,\"window_size\":4096");
+    assert_eq!((taken.end, taken.on_the_way), (Some(204), 4));
+    let small = take(&mut filled("file", 7), "");
+    assert_eq!((small.end, small.on_the_way), (None, 0));
+}
+
+#[test]
+fn a_taker_that_goes_or_sleeps_ends_it() {
+    for is_there in [true, false] {
+        let mut world = filled("file", 3000);
+        if is_there {
+            world.listen(INBOX);
+        }
+        world.sent.clear();
+        let body =
+            format!("{{\"deliver_subject\":\"{INBOX}\",\"chunk_size\":1024,\"window_size\":1024}}");
+        world.ask(SNAPSHOT, &body);
+        let chunks = |world: &World| world.sent.iter().filter(|sent| sent.to == INBOX).count();
+        assert_eq!(chunks(&world), usize::from(is_there));
+        world.pass(Duration::from_millis(4900));
+        assert_eq!(chunks(&world), 1);
+        world.pass(Duration::from_secs(3));
+        let last = world
+            .sent
+            .iter()
+            .rev()
+            .find(|sent| sent.to == INBOX)
+            .unwrap();
+        let header = last.message.message().header;
+        assert_eq!(header, b"NATS/1.0 408 No Flow Response\r\n\r\n");
+    }
+}
+
+#[test]
+fn requests_are_judged_as_by_nats_server() {
+    let mut world = filled("file", 7);
+    for (subject, body, expected) in [
+        (SNAPSHOT, "", "10003"),
+        (SNAPSHOT, "{}", "10003"),
+        (SNAPSHOT, "{\"deliver_subject\":\"a.*\"}", "10015"),
+        (SNAPSHOT, "{\"jsck\":true}", "10015"),
+        (SNAPSHOT, "{\"deliver_subject\":\"a\",\"x\":1}", "10025"),
+        (
+            "$JS.API.STREAM.SNAPSHOT.T",
+            "{\"deliver_subject\":\"a\"}",
+            "10059",
+        ),
+        (RESTORE, "", "10003"),
+        (RESTORE, "{\"config\":{\"name\":\"T\"}}", "10056"),
+        (
+            RESTORE,
+            "{\"config\":{\"name\":\"S\"},\"state\":{\"x\":1}}",
+            "10025",
+        ),
+        (RESTORE, "{\"config\":{\"name\":\"S\"}}", "10130"),
+        (
+            RESTORE,
+            "{\"config\":{\"name\":\"S\",\"max_age\":-1}}",
+            "10052",
+        ),
+        (
+            "$JS.API.STREAM.RESTORE.T",
+            "{\"config\":{\"subjects\":[\"s.1\"]}}",
+            "10065",
+        ),
+    ] {
+        let answer = world.ask(subject, body);
+        assert!(answer.contains(expected), "{subject} {body}: {answer}");
+    }
+}
+
+#[test]
+fn everything_is_read_before_a_checked_backup() {
+    let mut world = filled("file", 600);
+    let taken = take(&mut world, ",\"jsck\":true");
+    assert!(!taken.bytes.is_empty());
+    world.disk.lose(300);
+    let body = format!("{{\"deliver_subject\":\"{INBOX}\",\"jsck\":true}}");
+    let answer = world.ask(SNAPSHOT, &body);
+    assert!(
+        answer.contains("snapshot failed: snapshot check detected 1 bad messages"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn those_who_watch_are_told() {
+    let mut world = filled("file", 30);
+    for event in [
+        "SNAPSHOT_CREATE",
+        "SNAPSHOT_COMPLETE",
+        "RESTORE_CREATE",
+        "RESTORE_COMPLETE",
+    ] {
+        world.listen(&format!("$JS.EVENT.ADVISORY.STREAM.{event}.S"));
+    }
+    let body = format!("{{\"deliver_subject\":\"{INBOX}\"}}");
+    world.listen(INBOX);
+    world.ask(SNAPSHOT, &body);
+    let told: Vec<Value> = told(&world);
+    assert_eq!(
+        told[0]["type"],
+        "io.nats.jetstream.advisory.v1.snapshot_create"
+    );
+    assert_eq!(told[0]["state"]["messages"], 27);
+    assert_eq!(
+        told[1]["type"],
+        "io.nats.jetstream.advisory.v1.snapshot_complete"
+    );
+    assert!(told[1]["start"].is_string() && told[1]["end"].is_string());
+    let taken = take(&mut world, "");
+    world.ask("$JS.API.STREAM.DELETE.S", "");
+    world.sent.clear();
+    let subject = begin(&mut world, &taken);
+    give(&mut world, &subject, &taken.bytes, 300);
+    give_one(&mut world, &subject, b"");
+    let told = self::told(&world);
+    assert_eq!(
+        told[0]["type"],
+        "io.nats.jetstream.advisory.v1.restore_create"
+    );
+    assert_eq!(
+        told[1]["type"],
+        "io.nats.jetstream.advisory.v1.restore_complete"
+    );
+    assert_eq!(told[1]["bytes"], taken.bytes.len());
+}
+
+fn told(world: &World) -> Vec<Value> {
+    world
+        .sent
+        .iter()
+        .filter(|sent| sent.to.starts_with("$JS.EVENT.ADVISORY.STREAM."))
+        .map(|sent| serde_json::from_slice(sent.message.message().payload).unwrap())
+        .collect()
+}
