@@ -154,6 +154,10 @@ impl Interest {
         self.tree.has_match(subject)
     }
 
+    pub(crate) fn has_exactly(&self, filter: &str) -> bool {
+        !self.tree.get(filter).is_empty()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.tree.len()
     }

@@ -91,6 +91,14 @@ impl Broker {
             .is_some_and(|state| state.interest.has(subject))
     }
 
+    /// Whether somebody here or at a link subscribed to exactly this filter.
+    #[must_use]
+    pub fn has_subscription(&self, account: AccountId, filter: &str) -> bool {
+        self.accounts
+            .get(account.0 as usize)
+            .is_some_and(|state| state.interest.has_exactly(filter))
+    }
+
     /// The filters of all subscriptions in an account, each once per subscriber.
     pub fn filters(&self, account: AccountId) -> impl Iterator<Item = Arc<str>> {
         self.subs

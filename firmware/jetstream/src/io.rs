@@ -121,4 +121,7 @@ pub enum Level {
 pub trait Reach {
     /// Whether anybody would get a message published on the literal `subject`.
     fn has_interest(&self, tenant: Tenant, subject: &str) -> bool;
+
+    /// Whether anybody subscribed to exactly `subject`.
+    fn has_subscription(&self, tenant: Tenant, subject: &str) -> bool;
 }

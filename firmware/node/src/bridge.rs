@@ -31,6 +31,10 @@ impl Reach for Listeners<'_> {
     fn has_interest(&self, tenant: Tenant, subject: &str) -> bool {
         self.0.has_interest(AccountId(tenant.0), subject)
     }
+
+    fn has_subscription(&self, tenant: Tenant, subject: &str) -> bool {
+        self.0.has_subscription(AccountId(tenant.0), subject)
+    }
 }
 
 impl Node {

@@ -12,6 +12,8 @@ pub struct Usage {
     pub cpu_s: f64,
     /// Resident memory, in bytes.
     pub rss_bytes: u64,
+    /// The most resident memory there ever was, in bytes.
+    pub rss_peak_bytes: u64,
 }
 
 impl Usage {
@@ -31,10 +33,12 @@ impl Usage {
                 .and_then(|v| v.parse::<f64>().ok())
         };
         let ticks = field(11).expect("utime") + field(12).expect("stime");
-        let rss_kib = keyed(&read(pid, "status"), "VmRSS:").unwrap_or(0);
+        let status = read(pid, "status");
+        let bytes = |key| keyed(&status, key).unwrap_or(0) * 1024;
         Self {
             cpu_s: ticks / TICKS_PER_S,
-            rss_bytes: rss_kib * 1024,
+            rss_bytes: bytes("VmRSS:"),
+            rss_peak_bytes: bytes("VmHWM:"),
         }
     }
 }

@@ -136,7 +136,8 @@ impl JetStream {
         let ack = format!("$JS.SNAPSHOT.ACK.{name}.{}", self.rng.nuid());
         let ack_sub = self.subscribe(call.tenant, &format!("{ack}.>"), Route::SnapshotAck(id));
         let millis = |ms| now.mono + Duration::from_millis(ms);
-        let taker = match reach.has_interest(call.tenant, &asked.deliver) {
+        // Who hears all inboxes may not hear this one yet.
+        let taker = match reach.has_subscription(call.tenant, &asked.deliver) {
             true => Taker::Listening(millis(SNAPSHOT_ACK_MS)),
             false => Taker::Expected(millis(INTEREST_MS)),
         };

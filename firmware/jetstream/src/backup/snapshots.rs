@@ -44,12 +44,10 @@ impl JetStream {
             let Job::Send(sending) = &mut snapshot.job else {
                 continue;
             };
-            let is_theirs =
-                snapshot.tenant == tenant && frond_subject::matches(filter, &sending.deliver);
-            if !is_theirs {
+            if snapshot.tenant != tenant || filter != sending.deliver.as_ref() {
                 continue;
             }
-            match (sending.taker, reach.has_interest(tenant, &sending.deliver)) {
+            match (sending.taker, reach.has_subscription(tenant, filter)) {
                 (Taker::Expected(_), true) => {
                     sending.taker = Taker::Listening(until);
                     come.push(*id);

@@ -58,6 +58,11 @@ impl Reach for Net {
         let names = |filter: &str| frond_subject::matches(filter, subject);
         self.subs.values().any(|f| names(f)) || self.remote.keys().any(|f| names(f))
     }
+
+    fn has_subscription(&self, _: Tenant, subject: &str) -> bool {
+        let is_it = |filter: &str| filter == subject;
+        self.subs.values().any(|f| is_it(f)) || self.remote.keys().any(|f| is_it(f))
+    }
 }
 
 impl Node {

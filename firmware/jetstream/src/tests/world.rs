@@ -40,6 +40,13 @@ struct Listeners(RefCell<BTreeSet<String>>);
 
 impl Reach for Listeners {
     fn has_interest(&self, _: Tenant, subject: &str) -> bool {
+        let listeners = self.0.borrow();
+        listeners
+            .iter()
+            .any(|filter| frond_subject::matches(filter, subject))
+    }
+
+    fn has_subscription(&self, _: Tenant, subject: &str) -> bool {
         self.0.borrow().contains(subject)
     }
 }
