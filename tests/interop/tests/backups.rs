@@ -27,9 +27,10 @@ const WAYS: &[(Kind, Kind)] = &[
 const TAR: &[u8] = include_bytes!("../../../firmware/backup/tests/data/stream-2.14.0.tar.s2");
 
 async fn ask(client: &Client, subject: &str, body: Value) -> Value {
-    let payload = match body {
-        Value::Null => Bytes::new(),
-        body => body.to_string().into(),
+    let payload = if body.is_null() {
+        Bytes::new()
+    } else {
+        body.to_string().into()
     };
     let answer = client.request(subject.to_owned(), payload).await.unwrap();
     serde_json::from_slice(&answer.payload).unwrap()
