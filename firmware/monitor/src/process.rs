@@ -30,6 +30,8 @@ pub struct CertEnds {
     pub client: Option<Timestamp>,
     /// Of the leafnode port.
     pub leaf: Option<Timestamp>,
+    /// Of the WebSocket port.
+    pub websocket: Option<Timestamp>,
 }
 
 /// What the store did since it was opened.

@@ -3,8 +3,10 @@
 //! spec: nats-server v2.15.1 server/monitor.go `Varz`
 
 mod options;
+mod websocket;
 
 pub(crate) use options::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
+pub(crate) use websocket::WebsocketOptsVarz;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,7 +57,7 @@ pub(crate) struct Varz<'a> {
     gateway: Nothing,
     leaf: LeafNodeOptsVarz,
     mqtt: Nothing,
-    websocket: Nothing,
+    websocket: WebsocketOptsVarz,
     jetstream: JetStreamVarz,
     tls_timeout: f64,
     write_deadline: u64,
@@ -187,7 +189,10 @@ pub(crate) fn document<'a>(
             ..facts.leaf
         },
         mqtt: Nothing {},
-        websocket: Nothing {},
+        websocket: WebsocketOptsVarz {
+            tls_cert_not_after: process.certs.websocket.map(When),
+            ..facts.websocket
+        },
         jetstream,
         tls_timeout: facts.tls_timeout,
         write_deadline: facts.write_deadline,

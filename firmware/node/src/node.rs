@@ -55,6 +55,7 @@ pub(crate) struct Ports {
     pub(crate) client: u16,
     pub(crate) leaf: u16,
     pub(crate) monitor: u16,
+    pub(crate) websocket: u16,
 }
 
 /// What this server shows as `go`: clients expect a word there.
@@ -203,6 +204,7 @@ impl Node {
 
     /// The shell bound the WebSocket port.
     pub fn set_websocket_port(&mut self, port: u16) {
+        self.ports.websocket = port;
         let socket = &self.config.websocket;
         let host = socket.listen.as_ref().map(|at| at.host.clone());
         self.broker.set_websockets(Front {

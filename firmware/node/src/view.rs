@@ -26,6 +26,8 @@ pub struct View<'a> {
     pub leaf_port: u16,
     /// Port of monitoring; 0: none.
     pub monitor_port: u16,
+    /// Port `WebSocket` clients connect to; 0: none.
+    pub websocket_port: u16,
     /// Whether clients are led away and nobody new is let in.
     pub is_lame_duck: bool,
 }
@@ -47,6 +49,7 @@ impl Node {
             client,
             leaf,
             monitor,
+            websocket,
         } = self.ports;
         View {
             now,
@@ -60,6 +63,7 @@ impl Node {
             client_port: client,
             leaf_port: leaf,
             monitor_port: monitor,
+            websocket_port: websocket,
             is_lame_duck: self.lame_duck != LameDuck::Off,
         }
     }

@@ -122,6 +122,7 @@ impl Core {
         let ends = CertEnds {
             client: end(self.tls.client()),
             leaf: end(self.tls.leaf()),
+            websocket: end(self.tls.websocket()),
         };
         self.meter.borrow_mut().set_certs(ends);
     }

@@ -125,7 +125,7 @@ async fn ask(
             true => format!("[{}]:{}", wish.host, wish.port),
             false => place.clone(),
         },
-        path: "/leafnode".to_owned(),
+        path: path_of(remote, wish),
         key: Dialer::key(random),
         compression: remote.ws_compression,
         masking: match remote.ws_no_masking {
@@ -160,6 +160,26 @@ async fn ask(
     let payload_bytes_max = core.with_node(|node| node.payload_bytes_max());
     let frames = Frames::dialed(agreed, behind, payload_bytes_max, Rc::clone(core.tools()));
     Ok(line.framed(frames))
+}
+
+/// Behind the path that the URL has, if any.
+///
+/// spec: nats-server v2.15.1 server/leafnode.go `leafNodeSolicitWSConnection`, Go path.Join
+fn path_of(remote: &Remote, wish: &Wish) -> String {
+    let mut urls = remote.urls.iter();
+    let url = urls.find(|url| url.host == wish.host && url.port == wish.port);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in url.map_or("", |url| &url.path).split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.push("leafnode");
+    format!("/{}", parts.join("/"))
 }
 
 /// The far end of a stream; unspecified when it is gone already.

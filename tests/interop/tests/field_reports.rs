@@ -358,3 +358,87 @@ fn o11_health_only_reports() {
     });
     assert_eq!(told(), before);
 }
+
+/// C3: what a consumer pushes comes whole to another account that imports its deliver subject.
+#[test]
+fn c3_a_pushed_message_crosses_an_import_whole() {
+    let config = "listen: \"127.0.0.1:-1\"\njetstream { store_dir: \"$DIR/js\" }\naccounts {
+        A { jetstream: enabled, users: [{ user: a, password: a }], exports: [{ stream: \"push.>\" }] }
+        B { users: [{ user: b, password: b }], imports: [{ stream: { account: A, subject: \"push.>\" } }] }
+    }\n";
+    for kind in BOTH {
+        let server = Server::start(kind, &Setup::config(config));
+        let mut a = Raw::connect(server.addr(), r#"{"user":"a","pass":"a","headers":true}"#);
+        let mut b = Raw::connect(server.addr(), r#"{"user":"b","pass":"b","headers":true}"#);
+        b.say("SUB push.b 7\r\n");
+        b.done();
+        let stream = r#"{"name":"S","subjects":["s.*"]}"#;
+        let consumer = r#"{"stream_name":"S","config":{"durable_name":"D","deliver_subject":"push.b","ack_policy":"explicit"}}"#;
+        a.say("SUB r 1\r\n");
+        for (subject, body) in [
+            ("$JS.API.STREAM.CREATE.S", stream),
+            ("$JS.API.CONSUMER.DURABLE.CREATE.S.D", consumer),
+        ] {
+            a.say(&format!("PUB {subject} r {}\r\n{body}\r\n", body.len()));
+            let answer = a.frame("1");
+            assert!(!answer.contains("\"error\""), "{kind:?}: {answer}");
+        }
+        a.say("HPUB s.1 22 25\r\nNATS/1.0\r\nKey: val\r\n\r\nabc\r\n");
+        let frame = b.frame("7");
+        assert!(frame.contains("$JS.ACK.S.D.1.1.1."), "{kind:?}: {frame}");
+        assert!(
+            frame.contains("Key: val") && frame.ends_with("abc\r\n"),
+            "{kind:?}: {frame}"
+        );
+    }
+}
+
+/// F13: a resolver's folder that cannot be had ends the start with words.
+#[test]
+fn f13_a_resolver_without_its_folder_is_a_clean_error() {
+    let operator =
+        frond_account::nkey::KeyPair::from_random(frond_account::nkey::Role::Operator, &[1; 32]);
+    let system =
+        frond_account::nkey::KeyPair::from_random(frond_account::nkey::Role::Account, &[2; 32]);
+    let mut claims = frond_account::jwt::OperatorClaims::about(&operator.public_key());
+    claims.nats.system_account = system.public_key();
+    let jwt = claims.encode(&operator).unwrap();
+    let config = format!(
+        "listen: \"127.0.0.1:-1\"\noperator: {jwt}\nresolver: {{ type: full, dir: \"/proc/none/jwt\" }}\n"
+    );
+    for kind in BOTH {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("server.conf");
+        std::fs::write(&path, &config).unwrap();
+        let mut command = Command::new(kind.binary());
+        let ended = run(command.arg("-c").arg(&path));
+        assert!(!ended.status.success(), "{kind:?}");
+        assert!(
+            ended.text.contains("/proc/none"),
+            "{kind:?}: {}",
+            ended.text
+        );
+        assert!(!ended.text.contains("panic"), "{kind:?}: {}", ended.text);
+    }
+}
+
+/// F15: the log says that TLS is required, or that some may do without.
+#[test]
+fn f15_the_log_says_who_needs_tls() {
+    let pki = interop::Pki::new("ca");
+    pki.server("server");
+    for (more, words) in [
+        ("", "TLS required for client connections"),
+        (
+            "allow_non_tls: true\n",
+            "TLS available for client connections",
+        ),
+    ] {
+        for kind in BOTH {
+            let block = pki.block("server");
+            let config = format!("listen: \"127.0.0.1:-1\"\n{more}tls {{ {block} }}\n");
+            let server = Server::start(kind, &Setup::config(&config));
+            assert!(server.log().contains(words), "{kind:?}: {}", server.log());
+        }
+    }
+}

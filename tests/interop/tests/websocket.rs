@@ -404,3 +404,66 @@ async fn leafs_come_by_websocket() {
         }
     }
 }
+
+#[test]
+fn clients_come_by_websocket_over_tls() {
+    let pki = Pki::new("ca");
+    pki.server("server");
+    let mut shown = Vec::new();
+    for kind in [Kind::Real, Kind::Leaf] {
+        let port = free_port();
+        let block = pki.block("server");
+        let text = format!(
+            "listen: \"127.0.0.1:-1\"\nwebsocket {{ listen: \"127.0.0.1:{port}\", tls {{ {block} }} }}\n"
+        );
+        let _server = Server::start(kind, &Setup::config(&text));
+        let mut client = std::process::Command::new(interop::python());
+        client.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/py/wss.py"));
+        client.arg(port.to_string()).arg(pki.file("ca.pem"));
+        let ended = interop::run(&mut client);
+        assert!(ended.status.success(), "{kind:?}: {}", ended.text);
+        shown.push(ended.text);
+    }
+    assert_eq!(shown[1], shown[0]);
+    assert!(shown[0].contains("101 Switching Protocols"), "{}", shown[0]);
+}
+
+#[test]
+fn varz_shows_the_listener() {
+    let mut shown = Vec::new();
+    for kind in [Kind::Real, Kind::Leaf] {
+        let http = free_port();
+        let more = format!(
+            "http: \"127.0.0.1:{http}\"\nauthorization {{ users: [ {{ user: a, password: a }} ] }}"
+        );
+        let block = "advertise: \"shop.example:443\", same_origin: true, compression: true\n\
+            allowed_origins: [ \"http://a.example:80\", \"https://b\" ], handshake_timeout: \"3s\"\n\
+            no_auth_user: a, authorization { timeout: 2.5 }";
+        let (_server, port) = start(kind, block, &more);
+        let (_, body) = interop::http_get(&format!("127.0.0.1:{http}"), "/varz");
+        let mut varz: serde_json::Value = serde_json::from_str(&body).unwrap();
+        let mut socket = varz["websocket"].take();
+        assert_eq!(socket["port"].take(), port, "{kind:?}");
+        shown.push(socket);
+    }
+    assert_eq!(shown[1], shown[0]);
+}
+
+#[test]
+fn a_leaf_asks_behind_the_path_of_its_url() {
+    let mut asked = Vec::new();
+    for kind in [Kind::Real, Kind::Leaf] {
+        let hub = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = hub.local_addr().unwrap().port();
+        let text = format!(
+            "listen: \"127.0.0.1:-1\"\nleafnodes {{ remotes: [ {{ url: \"ws://127.0.0.1:{port}/a//b/../hub/\" }} ] }}\n"
+        );
+        let _leaf = Server::start(kind, &Setup::config(&text));
+        let (stream, _) = hub.accept().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(stream), &mut line).unwrap();
+        asked.push(line);
+    }
+    assert_eq!(asked[1], asked[0]);
+    assert_eq!(asked[0].trim(), "GET /a/hub/leafnode HTTP/1.1");
+}

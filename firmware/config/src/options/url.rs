@@ -14,6 +14,8 @@ pub struct RemoteUrl {
     pub user: Option<String>,
     /// The password before the `@`.
     pub password: Option<Secret>,
+    /// Behind the port, as written: where the WebSocket of the hub is.
+    pub path: String,
     /// Whether the port was written.
     explicit_port: bool,
 }
@@ -59,6 +61,8 @@ impl RemoteUrl {
             return Err(UrlError::NoScheme);
         }
         let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
+        let path = rest.strip_prefix(authority).unwrap_or_default();
+        let path = path.split(['?', '#']).next().unwrap_or_default();
         let (userinfo, address) = match authority.rsplit_once('@') {
             Some((userinfo, address)) => (Some(userinfo), address),
             None => (None, authority),
@@ -75,6 +79,7 @@ impl RemoteUrl {
             port: port.unwrap_or(Self::DEFAULT_PORT),
             user,
             password: password.map(Secret::new),
+            path: path.to_owned(),
             explicit_port: port.is_some(),
         })
     }

@@ -1,7 +1,9 @@
 use frond_node::View;
 
 use crate::text::nanos;
-use crate::varz::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
+use crate::varz::{
+    DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings, WebsocketOptsVarz,
+};
 
 /// What the configuration says.
 pub(crate) fn facts(view: &View<'_>) -> Facts {
@@ -11,6 +13,7 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
     Facts {
         settings: settings(view),
         leaf: leaf(view),
+        websocket: websocket(view),
         tls_timeout: tls_timeout(config.tls.as_ref()),
         write_deadline: nanos(config.write_deadline),
         write_timeout: config.write_timeout.name(),
@@ -106,6 +109,36 @@ fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {
             tls_cert_not_after: None,
             remotes,
         },
+    }
+}
+
+fn websocket(view: &View<'_>) -> WebsocketOptsVarz {
+    let options = &view.config.websocket;
+    let Some(listen) = &options.listen else {
+        return WebsocketOptsVarz::default();
+    };
+    let text = |given: &Option<String>| given.clone().unwrap_or_default();
+    let tls = options.tls.as_ref();
+    WebsocketOptsVarz {
+        host: listen.host.clone(),
+        port: view.websocket_port,
+        advertise: text(&options.advertise),
+        no_auth_user: text(&options.no_auth_user),
+        jwt_cookie: text(&options.cookies.jwt),
+        handshake_timeout: options.handshake_timeout.map_or(0, nanos),
+        auth_timeout: options
+            .authorization
+            .timeout
+            .map_or(0.0, |timeout| timeout.as_secs_f64()),
+        no_tls: options.no_tls,
+        tls_map: tls.is_some_and(|tls| tls.map),
+        tls_pinned_certs: tls
+            .map(|tls| tls.pinned_certs.iter().cloned().collect())
+            .unwrap_or_default(),
+        same_origin: options.same_origin,
+        allowed_origins: options.allowed_origins.clone(),
+        compression: options.compression,
+        tls_cert_not_after: None,
     }
 }
 

@@ -85,6 +85,22 @@ fn full_facts() -> varz::Facts {
             tls_cert_not_after: None,
             remotes: vec![remote],
         },
+        websocket: varz::WebsocketOptsVarz {
+            host: "0.0.0.0".into(),
+            port: 443,
+            advertise: "shop:443".into(),
+            no_auth_user: "a".into(),
+            jwt_cookie: "jwt".into(),
+            handshake_timeout: 1,
+            auth_timeout: 2.0,
+            no_tls: true,
+            tls_map: true,
+            tls_pinned_certs: vec!["00".into()],
+            same_origin: true,
+            allowed_origins: vec!["https://a".into()],
+            compression: true,
+            tls_cert_not_after: None,
+        },
         start: at(0),
         tags: vec!["t".into()],
         metadata: BTreeMap::from([("k".into(), "v".into())]),
@@ -109,6 +125,7 @@ fn varz_has_its_keys() {
         certs: crate::CertEnds {
             client: disk.as_ref().map(|_| at(0)),
             leaf: disk.as_ref().map(|_| at(0)),
+            websocket: disk.as_ref().map(|_| at(0)),
         },
     };
     let it = jetstream(&["A"]);
@@ -135,6 +152,10 @@ fn varz_has_its_keys() {
     let leaf = "host? port? auth_timeout? tls_timeout? tls_required? tls_verify? remotes? \
         tls_ocsp_peer_verify~ write_deadline~ write_timeout~ tls_cert_not_after?";
     assert_part(leaf, &["leaf"], &part(&least, &["leaf"]));
+    let websocket = "host? port? advertise? no_auth_user? jwt_cookie? handshake_timeout? \
+        auth_timeout? no_tls? tls_map? tls_pinned_certs? same_origin? allowed_origins? \
+        compression? tls_ocsp_peer_verify~ tls_cert_not_after?";
+    assert_part(websocket, &["websocket"], &part(&least, &["websocket"]));
     let remote = "local_account? tls_timeout? urls? deny? tls_ocsp_peer_verify~";
     assert_part(remote, &["leaf", "remotes"], &none);
     assert_part("exports? imports?", &["leaf", "remotes", "deny"], &none);
@@ -154,7 +175,7 @@ fn varz_has_its_keys() {
         refused_for_memory strangers_shed syncs? journal_bytes? frames? checkpoints? \
         unfolded_bytes? messages?";
     assert_part(own, &["frond"], &part(&least, &["frond"]));
-    for empty in ["cluster", "gateway", "mqtt", "websocket"] {
+    for empty in ["cluster", "gateway", "mqtt"] {
         assert!(part(&full, &[empty]).keys().is_empty());
     }
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use frond_clock::Timestamp;
 use serde::Serialize;
 
+use super::WebsocketOptsVarz;
 use crate::text::{When, empty};
 
 /// What the configuration says.
@@ -10,6 +11,7 @@ use crate::text::{When, empty};
 pub(crate) struct Facts {
     pub(crate) settings: Settings,
     pub(crate) leaf: LeafNodeOptsVarz,
+    pub(crate) websocket: WebsocketOptsVarz,
     /// Seconds.
     pub(crate) tls_timeout: f64,
     /// Nanoseconds.
