@@ -5,6 +5,7 @@ use frond_ledger::{ConsumerId, Query, Seq, StreamId, Ticket};
 use crate::api::Call;
 use crate::api::direct::Reading;
 use crate::backup::SnapshotId;
+use crate::counting::Then;
 use crate::io::Output;
 
 /// What messages are read back for.
@@ -18,6 +19,8 @@ pub(crate) enum Purpose {
     Direct(Box<Reading>),
     /// A backup takes them out.
     Snapshot(SnapshotId),
+    /// They are counters' last messages, which something waits for.
+    Counters(StreamId, Box<Then>),
 }
 
 /// Queries the disk has not answered.

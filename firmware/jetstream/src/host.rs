@@ -26,6 +26,8 @@ pub(crate) enum Ack<'a> {
     Plain,
     /// The message had been sent before.
     Duplicate,
+    /// The counter adds up to this.
+    Counted(&'a str),
     /// It is the last of this batch of so many.
     Batch(&'a str, usize),
 }
@@ -89,6 +91,7 @@ impl Host {
         let text = match ack {
             Ack::Plain => format!("{start}{seq}}}"),
             Ack::Duplicate => format!("{start}{seq},\"duplicate\": true}}"),
+            Ack::Counted(total) => format!("{start}{seq},\"val\":\"{total}\"}}"),
             Ack::Batch(id, count) => {
                 let id = go_json::to_string(&id);
                 format!("{start}{seq},\"batch\":{id},\"count\":{count}}}")

@@ -11,6 +11,7 @@ mod attached;
 mod backup;
 mod body_cache;
 mod consumer;
+mod counting;
 pub mod errors;
 mod facts;
 mod fetches;

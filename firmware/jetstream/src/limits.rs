@@ -68,6 +68,8 @@ pub const FEED_RETRY_MS_MIN: u64 = 1_000;
 pub const FEED_RETRY_MS_MAX: u64 = 8_000;
 /// How long an origin keeps the consumer of a mirror or source that is gone, in milliseconds.
 pub const FEED_INACTIVE_MS: u64 = 10_000;
+/// Counters of one stream whose totals are kept at hand.
+pub const COUNTERS_KNOWN_MAX: usize = 10_000;
 /// Markers of one stream, in place of what expired, that wait for the disk.
 pub const MARKERS_INFLIGHT_MAX: usize = 1024;
 /// An atomic batch's id, in bytes.

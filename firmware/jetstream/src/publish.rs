@@ -4,6 +4,7 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, DiskFault, Record, Seq, StreamId};
 use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 
+use crate::counting::Then;
 use crate::errors::{self, ApiError};
 use crate::host::Ack;
 use crate::io::{Level, Output, Reach, Tenant};
@@ -14,6 +15,7 @@ use crate::stream::Health;
 use crate::stream::admit::{Admission, Room};
 use crate::stream::apply::Kept;
 use crate::stream::config::{Storage, limit};
+use crate::stream::counter::value_of;
 use crate::stream::removed::Removed;
 
 impl JetStream {
@@ -29,6 +31,10 @@ impl JetStream {
         let now = self.now;
         let renamed = self.renamed(id, message.subject());
         let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
+        if let Some(seq) = self.unread_counter(id, subject) {
+            self.read_counters(id, vec![seq], Then::Publish(message.clone()));
+            return;
+        }
         let Some(room) = self.room(id, subject) else {
             return;
         };
@@ -96,11 +102,15 @@ impl JetStream {
         };
         let tenant = host.stream.tenant;
         let is_file = !host.stream.is_memory();
+        let counts = host.stream.config.allow_msg_counter && !applied.askers.is_empty();
+        let body = applied.body.as_ref().filter(|_| counts);
+        let total = body.and_then(|body| value_of(body.payload()));
+        let total = total.map(|total| total.to_string());
         for asker in &applied.askers {
-            let ack = if asker.is_duplicate {
-                Ack::Duplicate
-            } else {
-                Ack::Plain
+            let ack = match &total {
+                _ if asker.is_duplicate => Ack::Duplicate,
+                Some(total) => Ack::Counted(total),
+                None => Ack::Plain,
             };
             let payload = host.pub_ack(&applied.kept, ack);
             let message = MessageBuf::copy_of(&Message {

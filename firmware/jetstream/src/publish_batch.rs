@@ -5,6 +5,7 @@ use frond_ledger::{DiskFault, Record, Seq, StreamId, Ticket};
 use frond_wire::{Headers, Message, MessageBuf, go_json};
 use serde::Serialize;
 
+use crate::counting::Then;
 use crate::errors::{self, ApiError};
 use crate::host::Ack;
 use crate::io::{Reach, Tenant};
@@ -22,6 +23,14 @@ pub(crate) struct Batch {
     seqs: Vec<Seq>,
     id: Box<str>,
     /// Where the answer goes, when somebody wants one.
+    reply: Option<Box<str>>,
+}
+
+/// A batch that is whole and not judged yet.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    messages: Vec<MessageBuf>,
+    id: Box<str>,
     reply: Option<Box<str>>,
 }
 
@@ -45,15 +54,18 @@ impl JetStream {
         let header = message.message().header;
         let batch = Headers::new(header).get("Nats-Batch-Id");
         let batch = batch.unwrap_or_default();
-        let outcome = self.stage(id, message);
-        let outcome = match outcome {
+        let outcome = match self.stage(id, message) {
             Ok(Some(messages)) => {
-                let reply = message.reply().map(Into::into);
-                let committed = self.commit(id, &messages, batch, reply, reach);
-                committed.map_err(|error| Refusal(error, None))
+                let staged = Staged {
+                    messages,
+                    id: batch.into(),
+                    reply: message.reply().map(Into::into),
+                };
+                self.commit_staged(id, staged, reach);
+                Ok(())
             }
             Ok(None) => {
-                self.answer_part(id, message, Vec::new());
+                self.answer_part(id, message.reply(), Vec::new());
                 Ok(())
             }
             Err(refusal) => Err(refusal),
@@ -61,13 +73,34 @@ impl JetStream {
         if let Err(Refusal(error, reason)) = outcome {
             if let Some(host) = self.hosts.get(&id) {
                 let nack = refusal(&host.stream.config.name, &error);
-                self.answer_part(id, message, nack);
+                self.answer_part(id, message.reply(), nack);
             }
             if let Some(reason) = reason {
                 self.abandoned(id, batch, reason, reach);
             }
         }
         self.watch_batches(id);
+    }
+
+    /// Judges a batch that is whole, and proposes it, when its counters are known.
+    pub(crate) fn commit_staged(&mut self, id: StreamId, staged: Staged, reach: &dyn Reach) {
+        let mut unread = std::collections::BTreeSet::new();
+        for message in &staged.messages {
+            let renamed = self.renamed(id, message.subject());
+            let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
+            unread.extend(self.unread_counter(id, subject));
+        }
+        if !unread.is_empty() {
+            let unread = unread.into_iter().collect();
+            self.read_counters(id, unread, Then::Commit(staged));
+            return;
+        }
+        let reply = staged.reply.clone();
+        let committed = self.commit(id, &staged.messages, &staged.id, staged.reply, reach);
+        if let (Err(error), Some(host)) = (committed, self.hosts.get(&id)) {
+            let nack = refusal(&host.stream.config.name, &error);
+            self.answer_part(id, reply.as_deref(), nack);
+        }
     }
 
     /// A batch is agreed and kept.
@@ -234,12 +267,12 @@ impl JetStream {
         }
     }
 
-    fn answer_part(&mut self, id: StreamId, message: &MessageBuf, payload: Vec<u8>) {
+    fn answer_part(&mut self, id: StreamId, reply: Option<&str>, payload: Vec<u8>) {
         let host = self.hosts.get(&id).map(|host| &host.stream);
         let Some(stream) = host.filter(|stream| !stream.config.no_ack) else {
             return;
         };
-        if let Some(reply) = message.reply() {
+        if let Some(reply) = reply {
             self.send_json(stream.tenant, reply, payload);
         }
     }

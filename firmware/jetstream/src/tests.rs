@@ -6,6 +6,7 @@ mod answers;
 mod backups;
 mod batches;
 mod consuming;
+mod counters;
 mod disk;
 mod model;
 mod pair;

@@ -109,6 +109,21 @@ pub fn set(block: &mut Vec<u8>, key: &str, value: &str) {
     append(block, key, value);
 }
 
+/// Gives the first line with this key another value, or appends one where there is none.
+pub fn replace(block: &mut Vec<u8>, key: &str, value: &str) {
+    let Some(start) = find_key(block, key) else {
+        return append(block, key, value);
+    };
+    let rest = block.get(start..).unwrap_or_default();
+    let end = start + memmem::find(rest, CR_LF).unwrap_or(rest.len());
+    let is_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    let line = value
+        .bytes()
+        .map(|it| if is_line_end(&it) { b' ' } else { it });
+    let line: Vec<u8> = key.bytes().chain(*b": ").chain(line).collect();
+    block.splice(start..end, line);
+}
+
 /// A block with a status, such as `404`, `"No Messages"`; further lines may be appended.
 #[must_use]
 pub fn status(code: u16, description: &str) -> Vec<u8> {

@@ -88,6 +88,7 @@ impl JetStream {
             }
             Purpose::Direct(reading) => self.read_on(*reading, fetched),
             Purpose::Snapshot(id) => self.snapshot_read(id, &fetched, reach),
+            Purpose::Counters(stream, then) => self.counters_read(stream, *then, &fetched, reach),
         }
     }
 

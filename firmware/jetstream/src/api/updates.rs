@@ -13,7 +13,7 @@ use crate::pending::What;
 use crate::stream::config::StreamConfig;
 use crate::stream::decode::stream_config;
 use crate::stream::retention::Purge;
-use crate::stream::{recover, validate};
+use crate::stream::{recover, update, validate};
 
 impl JetStream {
     pub(super) fn stream_update(&mut self, call: &Call, name: &str, reach: &dyn Reach) -> Outcome {
@@ -34,7 +34,7 @@ impl JetStream {
             config.allow_rollup_hdrs = false;
         }
         validate::normalise(&mut config, asked.pedantic)?;
-        validate::update(&old, &mut config)?;
+        update::update(&old, &mut config)?;
         violates_consumers(host, &config)?;
         self.inherit(call.tenant, &mut config)?;
         self.check_room(call.tenant, Some(&old), &config)?;

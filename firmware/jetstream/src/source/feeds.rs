@@ -26,6 +26,8 @@ pub(crate) struct Feeds {
     all: BTreeMap<FeedId, FeedHost>,
     /// How far those came that do not run.
     saved: BTreeMap<Box<str>, Bytes>,
+    /// Those that wait until a message of their stream is read.
+    pub(crate) reading: BTreeSet<FeedId>,
 }
 
 /// A feed, its stream, and what it listens on.
@@ -161,7 +163,7 @@ impl JetStream {
     }
 
     /// Does what a feed wants, lets its stream take what came, and sets its alarm.
-    pub(super) fn serve_feed(&mut self, id: FeedId, reach: &dyn Reach) {
+    pub(crate) fn serve_feed(&mut self, id: FeedId, reach: &dyn Reach) {
         self.grant(id);
         self.pump(id, reach);
         self.grant(id);

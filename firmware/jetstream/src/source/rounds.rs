@@ -8,6 +8,7 @@ use super::intake::converted;
 use super::origin::Kind;
 use super::position::Position;
 use super::queue::Arrived;
+use crate::counting::Then;
 use crate::io::{Level, Reach};
 use crate::jetstream::JetStream;
 use crate::limits::{FEED_BATCH_BYTES_MAX, FEED_BATCH_MESSAGES_MAX};
@@ -97,7 +98,10 @@ impl JetStream {
         let mut records = Vec::new();
         let mut seqs = Vec::new();
         let (mut bytes, mut passed) = (0, 0_usize);
-        while passed < FEED_BATCH_MESSAGES_MAX && bytes < FEED_BATCH_BYTES_MAX {
+        while !self.feeds.reading.contains(&id)
+            && passed < FEED_BATCH_MESSAGES_MAX
+            && bytes < FEED_BATCH_BYTES_MAX
+        {
             let Some(front) = self.front(id) else {
                 break;
             };
@@ -107,7 +111,15 @@ impl JetStream {
                 Front::Question => self.feeds.get_mut(id)?.feed.advance(),
                 Front::Message(at, message) => {
                     bytes += message.message().body_bytes();
-                    match self.bring_in(id, stream, at, &message) {
+                    let admission = match self.bring_in(id, stream, at, &message) {
+                        Ok(admission) => admission,
+                        Err(unread) => {
+                            self.feeds.reading.insert(id);
+                            self.read_counters(stream, vec![unread], Then::Feed(id));
+                            break;
+                        }
+                    };
+                    match admission {
                         Admission::Taken(seq, new) => {
                             records.extend(new);
                             seqs.push(seq);
@@ -159,23 +171,26 @@ impl JetStream {
         stream: StreamId,
         at: Position,
         message: &MessageBuf,
-    ) -> Admission {
+    ) -> Result<Admission, Seq> {
         let random = self.rng.next_u64();
         let Some(fed) = self.feeds.get_mut(id) else {
-            return Admission::Waits;
+            return Ok(Admission::Waits);
         };
         let origin = &fed.feed.origin;
         let kind = origin.kind;
         let message = converted(origin, at, fed.feed.identity(), message, random);
+        if let Some(unread) = self.unread_counter(stream, message.subject()) {
+            return Err(unread);
+        }
         let room = self.room(stream, message.subject());
         let (Some(room), Some(host)) = (room, self.hosts.get_mut(&stream)) else {
-            return Admission::Waits;
+            return Ok(Admission::Waits);
         };
-        match kind {
+        Ok(match kind {
             Kind::Mirror => host
                 .stream
                 .admit_mirrored((at.seq, at.time), &message, room),
             Kind::Source => host.stream.admit_sourced(self.now.wall, &message, room),
-        }
+        })
     }
 }

@@ -10,6 +10,7 @@ use frond_wire::{Headers, MessageBuf};
 
 use super::config::{Discard, limit};
 use super::contents::stored_bytes;
+use super::counter::Counted;
 use super::inflight::{Asker, Proposal, Proposed, Rollup};
 use super::mark::Mark;
 use super::ttl::Ttl;
@@ -70,9 +71,17 @@ impl Stream {
                 Admission::Duplicate(seq)
             };
         }
-        let rollup = match self.after_dedupe(message, &headers, subject, room) {
+        let rollup = match self.after_dedupe(&headers) {
             Ok(rollup) => rollup,
             Err(refused) => return Admission::Refused(refused),
+        };
+        let counted = match self.finished(message, subject, room, rollup) {
+            Ok(counted) => counted,
+            Err(refused) => return Admission::Refused(refused),
+        };
+        let (message, total) = match &counted {
+            Some(counted) => (&counted.message, Some(counted.total.clone())),
+            None => (message, None),
         };
         let renewed = self.outliving(message);
         let message = renewed.as_ref().unwrap_or(message);
@@ -82,6 +91,9 @@ impl Stream {
             );
         };
         let at = (self.inflight.last() + 1, self.inflight.time(now));
+        if let Some(total) = total {
+            self.totals.tell(subject, at.0, total);
+        }
         self.take(at, body, rollup, asker, room.has_interest)
     }
 
@@ -111,7 +123,8 @@ impl Stream {
         if id.is_some_and(|id| self.dedupe.find(id).is_some()) {
             return Some("msgid is duplicate".to_owned());
         }
-        let judged = self.after_dedupe(message, &headers, subject, room);
+        let judged = self.after_dedupe(&headers);
+        let judged = judged.and_then(|rollup| self.finished(message, subject, room, rollup));
         judged.err().map(words)
     }
 
@@ -209,7 +222,7 @@ impl Stream {
         if message.message().header.is_empty() {
             return Ok(());
         }
-        refuse(headers, "Nats-Incr", errors::MESSAGE_INCR_DISABLED)?;
+        self.may_count(&message.message(), headers)?;
         if headers
             .get("Nats-Expected-Stream")
             .is_some_and(|name| name != self.config.name)
@@ -284,13 +297,7 @@ impl Stream {
         }
     }
 
-    fn after_dedupe(
-        &self,
-        message: &MessageBuf,
-        headers: &Headers<'_>,
-        subject: &str,
-        room: Room,
-    ) -> Result<Rollup, ApiError> {
+    fn after_dedupe(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
         if let Some(expected) = headers.get("Nats-Expected-Last-Msg-Id")
             && !expected.is_empty()
         {
@@ -299,13 +306,26 @@ impl Stream {
                 return Err(errors::STREAM_WRONG_LAST_MSG_ID.with("id", newest));
             }
         }
-        let rollup = self.rollup(headers)?;
+        self.rollup(headers)
+    }
+
+    /// What is kept in place of a message that counts; and whether there is room for it.
+    pub(super) fn finished(
+        &self,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+        rollup: Rollup,
+    ) -> Result<Option<Counted>, ApiError> {
+        let counted = self.counted(message, subject)?;
+        let message = counted.as_ref().map_or(message, |it| &it.message);
         self.fits(message, subject, room, rollup)?;
+        let headers = Headers::new(message.message().header);
         let ttl = headers.get("Nats-TTL").filter(|ttl| !ttl.is_empty());
         if room.has_interest && ttl.is_some_and(|ttl| Ttl::parse(ttl).is_none()) {
             return Err(errors::MESSAGE_TTL_INVALID);
         }
-        Ok(rollup)
+        Ok(counted)
     }
 
     /// Whether the limits leave room for a message.

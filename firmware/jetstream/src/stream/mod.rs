@@ -6,9 +6,11 @@ mod batch_rules;
 pub(crate) mod batches;
 pub(crate) mod config;
 pub(crate) mod contents;
+pub(crate) mod counter;
 pub(crate) mod decode;
 pub(crate) mod dedupe;
 pub(crate) mod expiry;
+mod features;
 pub(crate) mod index;
 pub(crate) mod inflight;
 pub(crate) mod mark;
@@ -19,6 +21,7 @@ pub(crate) mod sourced;
 pub(crate) mod subjects;
 mod timed;
 pub(crate) mod ttl;
+pub(crate) mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
 
@@ -34,6 +37,7 @@ use crate::replicator::{GroupId, Volatile};
 use batches::Batches;
 use config::{Retention, Storage, StreamConfig};
 use contents::Contents;
+use counter::Totals;
 use dedupe::Dedupe;
 use inflight::Inflight;
 use timed::Timed;
@@ -71,6 +75,7 @@ pub(crate) struct Stream {
     pub(crate) republish: Option<Transform>,
     dedupe: Dedupe,
     timed: Timed,
+    totals: Totals,
     inflight: Inflight,
     /// Every body, for memory storage only.
     bodies: BTreeMap<Seq, Body>,
@@ -97,6 +102,7 @@ impl Stream {
             republish: republish(&config),
             dedupe: Dedupe::new(window(&config)),
             timed: Timed::default(),
+            totals: Totals::default(),
             inflight: Inflight::starting_after(last),
             bodies: BTreeMap::new(),
             config,

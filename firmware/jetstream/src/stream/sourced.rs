@@ -78,11 +78,19 @@ impl Stream {
         rollup: Rollup,
         room: Room,
     ) -> Admission {
-        let fits = self
+        let finished = self
             .is_open(message)
-            .and_then(|()| self.fits(message, message.subject(), room, rollup));
-        if let Err(refused) = fits {
-            return Admission::Refused(refused);
+            .and_then(|()| self.finished(message, message.subject(), room, rollup));
+        let counted = match finished {
+            Ok(counted) => counted,
+            Err(refused) => return Admission::Refused(refused),
+        };
+        let (message, total) = match &counted {
+            Some(counted) => (&counted.message, Some(counted.total.clone())),
+            None => (message, None),
+        };
+        if let Some(total) = total {
+            self.totals.tell(message.subject(), at.0, total);
         }
         let renewed = self.outliving(message);
         let message = renewed.as_ref().unwrap_or(message);
@@ -100,6 +108,10 @@ pub(crate) fn may_pass_later(refused: &ApiError) -> bool {
     let never = [
         errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM,
         errors::STREAM_HEADER_EXCEEDS_MAXIMUM,
+        errors::MESSAGE_TTL_INVALID,
+        errors::MESSAGE_INCR_INVALID,
+        errors::MESSAGE_INCR_MISSING,
+        errors::MESSAGE_COUNTER_BROKEN,
     ];
     let is_too_large = refused.description == "message too large";
     !is_too_large && never.iter().all(|error| error.err_code != refused.err_code)

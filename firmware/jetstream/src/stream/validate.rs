@@ -4,15 +4,13 @@
 
 use frond_subject::{Transform, Tree, is_literal, is_subset, is_valid_filter, overlaps};
 
-use super::config::{Discard, PersistMode, Storage, StreamConfig, StreamSource};
+use super::config::{StreamConfig, StreamSource};
+use super::features;
 use crate::errors::{self, ApiError};
 use crate::limits::{
     DESCRIPTION_BYTES_MAX, DUPLICATE_WINDOW_NS, METADATA_BYTES_MAX, NAME_BYTES_MAX, REPLICAS_MAX,
     SUBJECTS_MAX, WINDOW_NS_MIN,
 };
-
-/// One second, in nanoseconds.
-const SECOND_NS: i64 = 1_000_000_000;
 
 /// Fills in the defaults and checks every rule that needs no other stream.
 ///
@@ -24,18 +22,20 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     replicas(config)?;
     negative_limits(config, pedantic)?;
     windows(config)?;
-    flags(config, pedantic)?;
-    not_built(config)?;
+    features::check(config, pedantic)?;
     if let Some(mirror) = config.mirror.take() {
         let checked = check_mirror(config, &mirror);
         config.mirror = Some(mirror);
         checked?;
     }
+    if config.allow_msg_schedules && !config.sources.is_empty() {
+        return Err(errors::SOURCE_WITH_MSG_SCHEDULES);
+    }
     sources(&config.sources)?;
     subjects(config)?;
     transform(config)?;
     republish(config)?;
-    required_level(config);
+    features::required_level(config);
     Ok(())
 }
 
@@ -155,80 +155,6 @@ fn windows(config: &mut StreamConfig) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn flags(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
-    if config.deny_purge && config.allow_rollup_hdrs {
-        return Err(invalid("roll-ups require the purge permission"));
-    }
-    if config.discard_new_per_subject {
-        if config.discard != Discard::New {
-            return Err(invalid(
-                "discard new per subject requires discard new policy to be set",
-            ));
-        }
-        if config.max_msgs_per_subject <= 0 {
-            return Err(invalid(
-                "discard new per subject requires max msgs per subject > 0",
-            ));
-        }
-    }
-    delete_markers(config, pedantic)?;
-    if config.persist_mode == PersistMode::Async && config.storage != Storage::File {
-        return Err(invalid(
-            "async persist mode is only supported on file storage",
-        ));
-    }
-    if config.persist_mode == PersistMode::Async && config.allow_atomic {
-        return Err(invalid(
-            "async persist mode is not supported with atomic batch publish",
-        ));
-    }
-    Ok(())
-}
-
-fn delete_markers(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
-    let ttl = config.subject_delete_marker_ttl;
-    if ttl < 0 {
-        return Err(invalid("subject delete marker TTL must not be negative"));
-    }
-    if ttl == 0 {
-        return Ok(());
-    }
-    if ttl < SECOND_NS {
-        return Err(invalid(
-            "subject delete marker TTL must be at least 1 second",
-        ));
-    }
-    let cannot = |what: &str| {
-        Err(invalid(format!(
-            "subject delete marker cannot be set if {what} are disabled"
-        )))
-    };
-    if !config.allow_msg_ttl && pedantic {
-        return cannot("message TTLs");
-    }
-    if !config.allow_rollup_hdrs && pedantic {
-        return cannot("roll-ups");
-    }
-    config.allow_msg_ttl = true;
-    if !config.allow_rollup_hdrs {
-        (config.allow_rollup_hdrs, config.deny_purge) = (true, false);
-    }
-    Ok(())
-}
-
-/// Features of later releases are refused by name rather than accepted and ignored.
-fn not_built(config: &StreamConfig) -> Result<(), ApiError> {
-    let asked = [
-        (config.allow_msg_counter, "message counters"),
-        (config.allow_msg_schedules, "message schedules"),
-        (config.allow_batched, "batch publish"),
-    ];
-    match asked.iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, feature)) => Err(invalid(format!("{feature} not supported by this server"))),
-        None => Ok(()),
-    }
-}
-
 fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiError> {
     if config.first_seq > 0 {
         return Err(errors::MIRROR_WITH_FIRST_SEQ);
@@ -239,8 +165,17 @@ fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiE
     if !config.sources.is_empty() {
         return Err(errors::MIRROR_WITH_SOURCES);
     }
-    if config.allow_atomic {
-        return Err(errors::MIRROR_WITH_ATOMIC_PUBLISH);
+    let not_both = [
+        (config.allow_msg_counter, errors::MIRROR_WITH_COUNTERS),
+        (config.allow_atomic, errors::MIRROR_WITH_ATOMIC_PUBLISH),
+        (config.allow_batched, errors::MIRROR_WITH_BATCH_PUBLISH),
+        (
+            config.allow_msg_schedules,
+            errors::MIRROR_WITH_MSG_SCHEDULES,
+        ),
+    ];
+    if let Some((_, error)) = not_both.into_iter().find(|(is_on, _)| *is_on) {
+        return Err(error);
     }
     if mirror.external.is_none() && !is_name(&mirror.name) {
         return Err(errors::MIRROR_INVALID_STREAM_NAME);
@@ -440,72 +375,5 @@ fn republish(config: &mut StreamConfig) -> Result<(), ApiError> {
             "stream configuration for republish destination forms a cycle",
         ));
     }
-    Ok(())
-}
-
-/// The level a server must have to host this stream, kept beside it.
-/// spec: nats-server v2.15.1 server/jetstream_versioning.go
-fn required_level(config: &mut StreamConfig) {
-    strip_server_metadata(config);
-    let level = if config.persist_mode == PersistMode::Async || config.allow_atomic {
-        "2"
-    } else if config.allow_msg_ttl {
-        "1"
-    } else {
-        "0"
-    };
-    config
-        .metadata
-        .insert("_nats.req.level".to_owned(), level.to_owned());
-}
-
-/// Brings an accepted stream's new configuration in line with its old one.
-///
-/// # Errors
-/// When something changes that can't.
-///
-/// spec: nats-server v2.15.1 server/stream.go `configUpdateCheck`
-pub(crate) fn update(old: &StreamConfig, new: &mut StreamConfig) -> Result<(), ApiError> {
-    let cannot = |what: &str| {
-        Err(invalid(format!(
-            "stream configuration update can not {what}"
-        )))
-    };
-    if old.name != new.name {
-        return Err(invalid("stream configuration name must match original"));
-    }
-    if old.storage != new.storage {
-        return cannot("change storage type");
-    }
-    let is_queue = |c: &StreamConfig| c.retention == super::config::Retention::Workqueue;
-    if is_queue(old) != is_queue(new) {
-        return cannot("change retention policy to/from workqueue");
-    }
-    if old.persist_mode != new.persist_mode {
-        return cannot("change persist mode");
-    }
-    if old.sealed && !new.sealed {
-        return cannot("unseal a sealed stream");
-    }
-    if old.deny_delete && !new.deny_delete {
-        return cannot("cancel deny message deletes");
-    }
-    if old.deny_purge && !new.deny_purge {
-        return cannot("cancel deny purge");
-    }
-    if new.mirror.is_some() && new.mirror != old.mirror {
-        return Err(errors::STREAM_MIRROR_NOT_UPDATABLE);
-    }
-    if old.allow_msg_ttl && !new.allow_msg_ttl {
-        return Err(invalid("message TTL status can not be disabled"));
-    }
-    if new.sealed {
-        new.max_age = 0;
-        new.discard = Discard::New;
-        new.deny_delete = true;
-        new.deny_purge = true;
-        new.allow_rollup_hdrs = false;
-    }
-    new.first_seq = old.first_seq;
     Ok(())
 }

@@ -78,3 +78,11 @@ proptest! {
         append(&mut block, &key, "x");
     }
 }
+
+#[test]
+fn a_value_is_replaced_where_it_stands() {
+    let mut block = b"NATS/1.0\r\nA: 1\r\nB: 2\r\n\r\n".to_vec();
+    replace(&mut block, "A", "x\r\ny");
+    replace(&mut block, "C", "3");
+    assert_eq!(block, b"NATS/1.0\r\nA: x  y\r\nB: 2\r\nC: 3\r\n\r\n");
+}
