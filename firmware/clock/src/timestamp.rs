@@ -49,6 +49,16 @@ impl Timestamp {
         )
     }
 
+    /// The start of a day in UTC. Months past 12 are months of later years, days past the end of
+    /// a month are days of later ones.
+    #[must_use]
+    pub fn midnight(year: i64, month: u32, day: u32) -> Self {
+        let months = i64::from(month) - 1;
+        let (year, month) = (year + months.div_euclid(12), months.rem_euclid(12) + 1);
+        let days = days_from_civil(year, month, 1) + i64::from(day) - 1;
+        Self(days.saturating_mul(DAY_SECONDS).saturating_mul(SECOND))
+    }
+
     /// Reads RFC 3339 (`2026-11-29T19:27:30.5+01:00`); `None` when it is not that.
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
@@ -191,6 +201,18 @@ mod tests {
         }
         let offset = Timestamp::parse_rfc3339("2026-01-01T01:00:00+01:00").unwrap();
         assert_eq!(offset.to_string(), "2026-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn midnights_are_counted_on() {
+        for ((year, month, day), text) in [
+            ((2026, 1, 1), "2026-01-01T00:00:00Z"),
+            ((2026, 14, 1), "2027-02-01T00:00:00Z"),
+            ((2028, 2, 30), "2028-03-01T00:00:00Z"),
+            ((2026, 12, 32), "2027-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(Timestamp::midnight(year, month, day).to_string(), text);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::api::direct::Reading;
 use crate::backup::SnapshotId;
 use crate::counting::Then;
 use crate::io::Output;
+use crate::scheduling::Firing;
 
 /// What messages are read back for.
 #[derive(Debug)]
@@ -21,6 +22,10 @@ pub(crate) enum Purpose {
     Snapshot(SnapshotId),
     /// They are counters' last messages, which something waits for.
     Counters(StreamId, Box<Then>),
+    /// They are schedules of a stream that came back.
+    Schedules(StreamId),
+    /// A schedule that is due publishes them.
+    Firing(StreamId, Box<Firing>),
 }
 
 /// Queries the disk has not answered.

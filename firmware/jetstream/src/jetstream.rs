@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use frond_clock::{Ages, Instant, Now, Rng, Timers};
+use frond_clock::{Ages, Instant, Now, Rng, Timers, Timestamp};
 use frond_ledger::{
     ConsumerId, DiskFault, Fetched, Receipt, Recovered, RecoveredStream, Seq, StreamId, Ticket,
 };
@@ -51,6 +51,8 @@ pub struct JetStream {
     pub(crate) feeds: Feeds,
     /// Streams on their way out or in.
     pub(crate) backups: Backups,
+    /// When schedules that the disk has are due next, by their stream and sequence.
+    pub(crate) reminders: BTreeMap<(u32, Seq), Timestamp>,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -132,6 +134,7 @@ impl JetStream {
             usage: Usage::default(),
             feeds: Feeds::default(),
             backups: Backups::default(),
+            reminders: BTreeMap::new(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             last_sub: 0,
@@ -298,6 +301,7 @@ impl JetStream {
             consumer: recovered.consumer_ids_used,
         };
         self.feeds.recall(&recovered.values);
+        self.recall_reminders(&recovered.values);
         for found in recovered.streams {
             match crate::stream::recover::decode(&found.meta) {
                 Ok(meta) => self.dormant.push((meta, found)),

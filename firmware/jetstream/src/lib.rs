@@ -25,6 +25,7 @@ mod publish;
 mod publish_batch;
 mod replicator;
 mod revive;
+mod scheduling;
 mod solo;
 mod source;
 mod stream;

@@ -154,6 +154,7 @@ impl JetStream {
         for range in removed.ranges() {
             self.cache.remove(id, range.first, range.last);
         }
+        self.forget_schedules(id, removed);
         self.count_bytes(id);
         for range in removed.ranges() {
             self.tell_consumers(
@@ -180,6 +181,7 @@ impl JetStream {
         for seq in marked {
             self.leave_marker(id, seq, reach);
         }
+        self.fire_due(id, reach);
         self.watch(id);
     }
 
@@ -192,17 +194,29 @@ impl JetStream {
         self.take_own(id, &marker, reach);
     }
 
-    /// A stream takes what it says itself.
-    fn take_own(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+    /// A stream takes what it says itself; `false` when it cannot now.
+    pub(crate) fn take_own(
+        &mut self,
+        id: StreamId,
+        message: &MessageBuf,
+        reach: &dyn Reach,
+    ) -> bool {
         let now = self.now.wall;
         let room = self.room(id, message.subject());
         let (Some(room), Some(host)) = (room, self.hosts.get_mut(&id)) else {
-            return;
+            return false;
         };
         match host.stream.admit_own(now, message, room) {
-            Admission::Taken(seq, records) => self.enter(id, seq, records, reach),
-            Admission::Refused(_) => host.stream.marker_failed(&self.ages),
-            Admission::Duplicate(_) | Admission::Waits => {}
+            Admission::Taken(seq, records) => {
+                self.note_reminders(&records);
+                self.enter(id, seq, records, reach);
+                true
+            }
+            Admission::Refused(_) => {
+                host.stream.marker_failed(&self.ages);
+                false
+            }
+            Admission::Duplicate(_) | Admission::Waits => true,
         }
     }
 

@@ -89,6 +89,7 @@ impl JetStream {
         }
         self.count_bytes(id);
         self.listen_for_stream(id);
+        self.recall_schedules(id);
         self.watch(id);
         self.fresh.insert(id);
     }

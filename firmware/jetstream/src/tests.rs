@@ -12,6 +12,7 @@ mod model;
 mod pair;
 mod pausing;
 mod restart;
+mod schedules;
 mod sourcing;
 mod sourcing_random;
 mod ttl;

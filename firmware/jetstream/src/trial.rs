@@ -31,7 +31,7 @@ impl JetStream {
         let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
         let room = self.room(id, subject)?;
         let stream = &self.hosts.get(&id)?.stream;
-        let error = stream.objection(message, subject, room);
+        let error = stream.objection(self.now.wall, message, subject, room);
         Some(Trial {
             stream: stream.config.name.to_string(),
             subject: if error.is_none() { subject } else { "" }.to_owned(),

@@ -175,6 +175,7 @@ impl JetStream {
         self.timers.cancel(&Alarm::Stream(id));
         self.timers.cancel(&Alarm::Batches(id));
         self.forget_sources(id);
+        self.forget_reminders_of(id, 0, Seq::MAX);
         self.cache.remove(id, 0, Seq::MAX);
         self.uncount(tenant, host.stream.config.storage, host.counted_bytes);
     }

@@ -88,6 +88,8 @@ impl JetStream {
             }
             Purpose::Direct(reading) => self.read_on(*reading, fetched),
             Purpose::Snapshot(id) => self.snapshot_read(id, &fetched, reach),
+            Purpose::Schedules(stream) => self.schedules_read(stream, &fetched),
+            Purpose::Firing(stream, firing) => self.fire_on(stream, *firing, fetched, reach),
             Purpose::Counters(stream, then) => self.counters_read(stream, *then, &fetched, reach),
         }
     }

@@ -53,9 +53,11 @@ impl Stream {
         subject: &str,
         room: Room,
     ) -> Admission {
-        let headers = Headers::new(message.message().header);
         let asker = self.asker(message);
-        if let Err(refused) = self.before_dedupe(message, &headers, subject) {
+        let replacing = self.replacing(message);
+        let message = replacing.as_ref().unwrap_or(message);
+        let headers = Headers::new(message.message().header);
+        if let Err(refused) = self.before_dedupe(now, message, &headers, subject) {
             return Admission::Refused(refused);
         }
         self.dedupe.expire(now);
@@ -100,13 +102,14 @@ impl Stream {
     /// Why a publish would not enter, in the words of a trace.
     pub(crate) fn objection(
         &self,
+        now: Timestamp,
         message: &MessageBuf,
         subject: &str,
         room: Room,
     ) -> Option<String> {
         let headers = Headers::new(message.message().header);
         let words = |error: ApiError| format!("{} ({})", error.description, error.err_code);
-        if let Err(error) = self.before_dedupe(message, &headers, subject) {
+        if let Err(error) = self.before_dedupe(now, message, &headers, subject) {
             let expected = number(&headers, "Nats-Expected-Last-Sequence");
             return Some(match expected {
                 _ if error == errors::STREAM_NOT_MATCH => {
@@ -167,6 +170,11 @@ impl Stream {
             });
         }
         records.extend(self.replaced(seq, body.subject(), rollup, is_kept));
+        let ends = self.ended_by(body.header());
+        if let Some(ends) = &ends {
+            records.extend(self.replaced(seq, ends, Rollup::Subject, is_kept));
+        }
+        records.extend(self.reminder(body.header()));
         let (proposal, stored_bytes) = if is_kept {
             (Proposal::Keep(body, rollup), bytes)
         } else {
@@ -179,6 +187,7 @@ impl Stream {
             proposal,
             subject,
             stored_bytes,
+            ends,
             askers,
         });
         Admission::Taken(seq, records)
@@ -214,6 +223,7 @@ impl Stream {
 
     fn before_dedupe(
         &self,
+        now: Timestamp,
         message: &MessageBuf,
         headers: &Headers<'_>,
         subject: &str,
@@ -239,7 +249,7 @@ impl Stream {
         {
             return Err(errors::STREAM_WRONG_LAST_SEQUENCE.with("seq", self.inflight.last()));
         }
-        refuse(headers, "Nats-Schedule", errors::MESSAGE_SCHEDULES_DISABLED)?;
+        self.may_schedule(now, headers, subject)?;
         refuse(
             headers,
             "Nats-Stream-Source",

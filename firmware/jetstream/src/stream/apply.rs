@@ -69,6 +69,7 @@ impl Stream {
                 if self.is_memory() {
                     self.bodies.insert(seq, body.clone());
                 }
+                self.note_schedule(seq, proposed.time, &body);
                 self.roll_up(seq, body.subject(), rollup, &mut applied.removed);
                 self.enforce(body.subject(), &mut applied.removed);
                 applied.body = Some(body);
@@ -78,6 +79,9 @@ impl Stream {
                 self.contents.skip(seq);
                 self.roll_up(seq, subject, rollup, &mut applied.removed);
             }
+        }
+        if let Some(scheduler) = &proposed.ends {
+            self.roll_up(seq, scheduler, Rollup::Subject, &mut applied.removed);
         }
         Some(applied)
     }
@@ -93,6 +97,9 @@ impl Stream {
         let Some(proposed) = self.inflight.pop(seq) else {
             return Vec::new();
         };
+        if let Proposal::Keep(body, _) = &proposed.proposal {
+            self.taken_back(body);
+        }
         self.dedupe.forget(seq);
         self.inflight.rewind(self.contents.last());
         proposed.askers
@@ -105,6 +112,7 @@ impl Stream {
         };
         self.bodies.remove(&seq);
         self.timed.remove(seq);
+        self.calendar.remove(seq);
         removed.push(seq, subject);
         true
     }

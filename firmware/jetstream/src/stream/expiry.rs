@@ -26,7 +26,11 @@ impl Stream {
             });
             [aged, self.over_at(ages)].into_iter().flatten().min()
         });
-        [ids, messages.flatten()].into_iter().flatten().min()
+        let scheduled = self.scheduled_at(ages);
+        [ids, messages.flatten(), scheduled]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Lets go of what is too old, messages and message ids. The messages told stay until a

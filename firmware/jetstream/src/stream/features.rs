@@ -149,10 +149,7 @@ fn persist_mode(config: &StreamConfig) -> Result<(), ApiError> {
 
 /// Features of later releases are refused by name rather than accepted and ignored.
 fn not_built(config: &StreamConfig) -> Result<(), ApiError> {
-    let asked = [
-        (config.allow_msg_schedules, "message schedules"),
-        (config.allow_batched, "batch publish"),
-    ];
+    let asked = [(config.allow_batched, "batch publish")];
     match asked.iter().find(|(is_asked, _)| *is_asked) {
         Some((_, feature)) => Err(invalid(format!("{feature} not supported by this server"))),
         None => Ok(()),

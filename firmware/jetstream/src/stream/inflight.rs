@@ -45,6 +45,8 @@ pub(crate) struct Proposed {
     pub(crate) subject: Bytes,
     /// Bytes it will count.
     pub(crate) stored_bytes: u64,
+    /// The subject whose schedule it ends.
+    pub(crate) ends: Option<Box<str>>,
     pub(crate) askers: Vec<Asker>,
 }
 

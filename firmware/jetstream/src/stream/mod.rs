@@ -17,6 +17,7 @@ pub(crate) mod mark;
 pub(crate) mod recover;
 pub(crate) mod removed;
 pub(crate) mod retention;
+pub(crate) mod schedule;
 pub(crate) mod sourced;
 pub(crate) mod subjects;
 mod timed;
@@ -40,6 +41,7 @@ use contents::Contents;
 use counter::Totals;
 use dedupe::Dedupe;
 use inflight::Inflight;
+use schedule::Calendar;
 use timed::Timed;
 
 /// Whether a stream's disk can be trusted.
@@ -76,6 +78,7 @@ pub(crate) struct Stream {
     dedupe: Dedupe,
     timed: Timed,
     totals: Totals,
+    calendar: Calendar,
     inflight: Inflight,
     /// Every body, for memory storage only.
     bodies: BTreeMap<Seq, Body>,
@@ -103,6 +106,7 @@ impl Stream {
             dedupe: Dedupe::new(window(&config)),
             timed: Timed::default(),
             totals: Totals::default(),
+            calendar: Calendar::default(),
             inflight: Inflight::starting_after(last),
             bodies: BTreeMap::new(),
             config,

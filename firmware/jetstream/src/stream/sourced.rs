@@ -56,6 +56,8 @@ impl Stream {
         }
         let headers = Headers::new(message.message().header);
         let rollup = self.rollup(&headers).unwrap_or(Rollup::None);
+        let renewed = self.outliving(message);
+        let message = renewed.as_ref().unwrap_or(message);
         let Some(body) = body_of(message, message.subject(), false) else {
             return Admission::Refused(
                 errors::STREAM_STORE_FAILED.with("err", "message too large"),

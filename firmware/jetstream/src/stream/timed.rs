@@ -54,6 +54,12 @@ impl Timed {
             .map_or_else(Mark::default, |it| it.mark)
     }
 
+    /// The messages that are schedules, ascending.
+    pub(crate) fn schedules(&self) -> Vec<Seq> {
+        let schedules = self.marked.iter().filter(|(_, it)| it.mark.is_schedule);
+        schedules.map(|(seq, _)| *seq).collect()
+    }
+
     /// When the next message is over.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.due.first().map(|(due, _)| *due)

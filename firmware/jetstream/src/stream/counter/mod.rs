@@ -48,8 +48,8 @@ impl Stream {
             "Nats-Expected-Last-Sequence",
             "Nats-Expected-Last-Subject-Sequence",
         ];
-        let is_set = |name: &&str| headers.get(name).is_some_and(|it| !it.is_empty());
-        if conditions.iter().any(|name| is_set(&name)) {
+        let is_set = |name: &str| headers.get(name).is_some_and(|it| !it.is_empty());
+        if conditions.iter().any(|name| is_set(name)) {
             return Err(errors::MESSAGE_INCR_INVALID);
         }
         Ok(())
