@@ -6,7 +6,7 @@ use frond_clock::{Instant, Now, Rng, Timestamp};
 use frond_ledger::Seq;
 
 use super::backlog::Backlog;
-use super::config::{ConsumerConfig, StreamFacts};
+use super::config::{ConsumerConfig, PriorityPolicy, StreamFacts};
 use super::idle::Idle;
 use super::io::{ConsumerInput, ConsumerOutput, Messages};
 use super::outbox::Outbox;
@@ -195,6 +195,7 @@ impl Consumer {
         if let Mode::Pull(waiting) = &mut self.mode {
             waiting.begin_round();
         }
+        let is_pull = matches!(input, ConsumerInput::Next(_));
         match input {
             ConsumerInput::Appended => self.appended(messages),
             ConsumerInput::Removed {
@@ -213,7 +214,12 @@ impl Consumer {
         if self.wake.is_some_and(|at| at <= now.mono) {
             self.tick(&scene);
         }
-        self.pump(&scene);
+        if is_pull && self.config.priority_policy == PriorityPolicy::Prioritized {
+            // Requests of one read stand in their order before the first is served.
+            self.pace.more = true;
+        } else {
+            self.pump(&scene);
+        }
         self.save_when_due(now.mono);
         self.wake = self.next_wake(now);
     }
@@ -292,6 +298,12 @@ impl Consumer {
         self.redeliver_due(scene);
         match &mut self.mode {
             Mode::Pull(waiting) => {
+                // What is held back by unacknowledged messages will not come in time for those
+                // who do not wait.
+                // spec: nats-server v2.15.1 server/consumer.go loopAndGatherMsgs
+                if waiting.is_due(scene.mono()) && !self.pace.more {
+                    waiting.end_of_stream(&mut self.out);
+                }
                 waiting.tick(scene.mono(), self.progress.last(), &mut self.out);
             }
             Mode::Push(_) => self.tick_push(scene),

@@ -257,6 +257,11 @@ impl Waiting {
         }
     }
 
+    /// Whether a request ends or hears from us by now.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.deadline().is_some_and(|at| at <= now)
+    }
+
     /// There is no message left: requests that do not wait are over.
     pub(crate) fn end_of_stream(&mut self, out: &mut Outbox) {
         self.queue.retain(|request| {

@@ -181,6 +181,19 @@ fn the_lowest_number_goes_first() {
 }
 
 #[test]
+fn requests_of_one_read_stand_in_order_before_one_is_served() {
+    let mut world = World::new(
+        grouped(PriorityPolicy::Prioritized),
+        &[("a.1", "one"), ("a.1", "two")],
+    );
+    world.pull("late", &ask(r#","priority":1"#));
+    world.pull("soon", &ask(r#","priority":0"#));
+    world.time();
+    let to: Vec<String> = deliveries(&mut world).into_iter().map(|d| d.0).collect();
+    assert_eq!(to, ["soon", "soon"]);
+}
+
+#[test]
 fn what_a_group_refuses() {
     for (policy, body, text) in [
         (

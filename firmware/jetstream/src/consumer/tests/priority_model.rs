@@ -102,6 +102,7 @@ impl Model {
         }
         self.open.insert(reply.clone(), asked);
         self.world.pull(&reply, &body);
+        self.world.time();
     }
 
     /// Time passes in small steps, so that the order of things shows.

@@ -152,6 +152,20 @@ fn a_full_consumer_keeps_its_requests() {
 }
 
 #[test]
+fn a_full_consumer_ends_what_does_not_wait_when_it_would_be_told_something() {
+    let config = ConsumerConfig {
+        max_ack_pending: 1,
+        ..explicit()
+    };
+    let mut world = World::new(config, &three());
+    let body = r#"{"batch":10,"no_wait":true,"expires":1000000000,"idle_heartbeat":100000000}"#;
+    world.pull("r", body);
+    assert_eq!(world.came(), ["one"]);
+    world.pass(Duration::from_millis(100));
+    assert_eq!(world.came(), ["<404 No Messages>"]);
+}
+
+#[test]
 fn requests_of_those_who_left_are_passed_over() {
     let mut world = World::new(explicit(), &[]);
     world.pull("r1", r#"{"batch":1}"#);
