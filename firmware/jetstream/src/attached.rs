@@ -104,12 +104,14 @@ impl JetStream {
             .hosts
             .values()
             .filter(|host| host.stream.tenant == tenant);
-        let streams: Vec<StreamId> = hosts
-            .filter(|host| !host.consumers.is_empty())
-            .map(crate::host::Host::id)
+        // Only those it may be about: with many streams, each subscription anywhere is told here.
+        let concerned: Vec<(StreamId, ConsumerId)> = hosts
+            .flat_map(|host| host.consumers.iter().map(|(id, it)| (host.id(), *id, it)))
+            .filter(|(.., it)| it.machine.pushes_to(subject))
+            .map(|(stream, consumer, _)| (stream, consumer))
             .collect();
-        for stream in streams {
-            self.tell_consumers(stream, || ConsumerInput::Interest(subject), reach);
+        for (stream, consumer) in concerned {
+            self.tell_consumer(stream, consumer, ConsumerInput::Interest(subject), reach);
         }
     }
 

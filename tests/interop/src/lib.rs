@@ -22,6 +22,7 @@ mod server;
 mod setup;
 
 pub mod story;
+pub mod streams;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};

@@ -10,9 +10,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use async_nats::{Client, HeaderMap, connect};
+use async_nats::{Client, connect};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use interop::streams::{self, ask, create, publish};
 use interop::{Kind, Server, Setup, free_port, http_get, nats_cli, run};
 use serde_json::{Value, json};
 
@@ -26,39 +27,13 @@ const WAYS: &[(Kind, Kind)] = &[
 /// A backup that nats-server 2.14.0 made, in the form of before 2.15.
 const TAR: &[u8] = include_bytes!("../../../firmware/backup/tests/data/stream-2.14.0.tar.s2");
 
-async fn ask(client: &Client, subject: &str, body: Value) -> Value {
-    let payload = if body.is_null() {
-        Bytes::new()
-    } else {
-        body.to_string().into()
-    };
-    let answer = client.request(subject.to_owned(), payload).await.unwrap();
-    serde_json::from_slice(&answer.payload).unwrap()
-}
-
-async fn create(client: &Client, name: &str, more: &Value) {
-    let mut config = json!({"name": name, "subjects": [format!("{name}.>")]});
+/// Gaps, headers, ids, times to live; a consumer that is behind and one that saw nothing.
+async fn fill(client: &Client, name: &str, more: &Value) {
+    let mut config = json!({"subjects": [format!("{name}.>")]});
     for (key, value) in more.as_object().unwrap() {
         config[key] = value.clone();
     }
-    let made = ask(client, &format!("$JS.API.STREAM.CREATE.{name}"), config).await;
-    assert_eq!(made["error"], Value::Null, "{made}");
-}
-
-async fn publish(client: &Client, subject: &str, headers: &[(&str, &str)], payload: Bytes) {
-    let mut map = HeaderMap::new();
-    for (key, value) in headers {
-        map.insert(*key, *value);
-    }
-    let subject = subject.to_owned();
-    let answer = client.request_with_headers(subject, map, payload).await;
-    let text = String::from_utf8(answer.unwrap().payload.to_vec()).unwrap();
-    assert!(text.contains("\"seq\":"), "{text}");
-}
-
-/// Gaps, headers, ids, times to live; a consumer that is behind and one that saw nothing.
-async fn fill(client: &Client, name: &str, more: &Value) {
-    create(client, name, more).await;
+    create(client, name, &config).await;
     for n in 0..40 {
         let subject = format!("{name}.{}", n % 5);
         let (id, ttl) = (format!("id-{n}"), if n % 4 == 0 { "never" } else { "1h" });
@@ -121,9 +96,7 @@ async fn fill(client: &Client, name: &str, more: &Value) {
 
 /// Everything that must be the same wherever the stream is.
 async fn described(client: &Client, name: &str) -> Value {
-    let subject = format!("$JS.API.STREAM.INFO.{name}");
-    let info = ask(client, &subject, json!({"deleted_details": true})).await;
-    assert_eq!(info["error"], Value::Null, "{info}");
+    let info = streams::info(client, name).await;
     let listed = ask(
         client,
         &format!("$JS.API.CONSUMER.LIST.{name}"),
@@ -373,7 +346,7 @@ async fn a_large_stream_passes_through_little_memory() {
     const MESSAGES: u64 = 120;
     let server = Server::start(Kind::Leaf, &Setup::jetstream());
     let client = connect(server.url()).await.unwrap();
-    create(&client, "LARGE", &json!({})).await;
+    create(&client, "LARGE", &json!({"subjects": ["LARGE.>"]})).await;
     let mut noise = vec![0; 1_000_000];
     let mut last = 1_u64;
     for n in 0..MESSAGES {

@@ -91,6 +91,14 @@ impl Consumer {
         }
     }
 
+    /// Whether it delivers to a subject that `filter` names.
+    pub(crate) fn pushes_to(&self, filter: &str) -> bool {
+        match &self.mode {
+            Mode::Pull(_) => false,
+            Mode::Push(push) => frond_subject::matches(filter, &push.subject),
+        }
+    }
+
     /// Somebody came or left.
     pub(super) fn interest_changed(&mut self, scene: &Scene<'_>, filter: &str) {
         match &mut self.mode {

@@ -38,6 +38,8 @@ pub(super) struct FeedHost {
     /// What its position is kept under.
     pub(super) key: Box<str>,
     pub(super) feed: Feed,
+    /// Where its origin is asked.
+    api: Box<str>,
     subs: BTreeMap<Ear, SubId>,
 }
 
@@ -129,8 +131,7 @@ impl JetStream {
     /// Somebody came or left who may be an origin, or a link to one came up.
     pub(crate) fn origins_changed(&mut self, tenant: Tenant, filter: &str, reach: &dyn Reach) {
         let of_tenant = self.feeds.all.iter().filter(|(_, h)| h.tenant == tenant);
-        let concerned =
-            of_tenant.filter(|(_, h)| frond_subject::matches(filter, &h.feed.api_subject()));
+        let concerned = of_tenant.filter(|(_, h)| frond_subject::matches(filter, &h.api));
         let ids: Vec<FeedId> = concerned.map(|(id, _)| *id).collect();
         for id in ids {
             if self.is_reachable(id, reach) {
@@ -151,7 +152,7 @@ impl JetStream {
 
     fn is_reachable(&self, id: FeedId, reach: &dyn Reach) -> bool {
         let host = self.feeds.all.get(&id);
-        host.is_some_and(|h| reach.has_interest(h.tenant, &h.feed.api_subject()))
+        host.is_some_and(|h| reach.has_interest(h.tenant, &h.api))
     }
 
     /// Gives a feed an input and does what it wants.
@@ -241,6 +242,7 @@ impl JetStream {
             tenant,
             stream,
             key,
+            api: feed.api_subject().into(),
             feed,
             subs: BTreeMap::new(),
         };

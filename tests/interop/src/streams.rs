@@ -1,0 +1,94 @@
+//! Streams asked for by hand, where a client library would smooth over what servers say.
+
+use std::time::Duration;
+
+use async_nats::{Client, HeaderMap};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::wait::wait_for_async;
+
+/// Asks the API; `Null` for no body.
+///
+/// # Panics
+/// When there is no answer in JSON.
+pub async fn ask(client: &Client, subject: &str, body: Value) -> Value {
+    let payload = if body.is_null() {
+        Bytes::new()
+    } else {
+        body.to_string().into()
+    };
+    let answer = client.request(subject.to_owned(), payload).await;
+    let answer = answer.unwrap_or_else(|error| panic!("{subject}: {error}"));
+    serde_json::from_slice(&answer.payload).expect("an answer in JSON")
+}
+
+/// Creates a stream of this name, with `more` in its configuration.
+///
+/// # Panics
+/// When it is refused.
+pub async fn create(client: &Client, name: &str, more: &Value) {
+    let mut config = json!({"name": name});
+    for (key, value) in more.as_object().expect("members") {
+        config[key] = value.clone();
+    }
+    let made = ask(client, &format!("$JS.API.STREAM.CREATE.{name}"), config).await;
+    assert!(made["error"].is_null(), "{made}");
+}
+
+/// Publishes and waits for the ack.
+///
+/// # Panics
+/// When there is none.
+pub async fn publish(client: &Client, subject: &str, headers: &[(&str, &str)], payload: Bytes) {
+    let mut map = HeaderMap::new();
+    for (key, value) in headers {
+        map.insert(*key, *value);
+    }
+    let subject = subject.to_owned();
+    let answer = client.request_with_headers(subject, map, payload).await;
+    let text = String::from_utf8(answer.expect("an ack").payload.to_vec()).expect("text");
+    assert!(text.contains("\"seq\":"), "{text}");
+}
+
+/// What a stream is, and its state.
+///
+/// # Panics
+/// When it is not there.
+pub async fn info(client: &Client, name: &str) -> Value {
+    let subject = format!("$JS.API.STREAM.INFO.{name}");
+    let info = ask(client, &subject, json!({"deleted_details": true})).await;
+    assert!(info["error"].is_null(), "{info}");
+    info
+}
+
+/// Every message of a stream, as the API gives it.
+///
+/// # Panics
+/// When the stream is not there.
+pub async fn messages(client: &Client, name: &str) -> Vec<Value> {
+    let state = info(client, name).await["state"].clone();
+    let number = |key: &str| state[key].as_u64().expect("a number");
+    let mut messages = Vec::new();
+    for seq in number("first_seq").max(1)..=number("last_seq") {
+        let get = format!("$JS.API.STREAM.MSG.GET.{name}");
+        let got = ask(client, &get, json!({"seq": seq})).await;
+        if !got["message"].is_null() {
+            messages.push(got["message"].clone());
+        }
+    }
+    messages
+}
+
+/// Waits until a stream holds so many messages.
+///
+/// # Panics
+/// When it does not in time.
+pub async fn holds(client: &Client, name: &str, count: u64, bound: Duration) {
+    let what = format!("{count} messages in {name}");
+    let is_there = async || {
+        let state = info(client, name).await["state"].clone();
+        (state["messages"] == count).then_some(())
+    };
+    wait_for_async(&what, bound, is_there).await;
+}
