@@ -3,7 +3,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "tests fail by panicking"
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and take the time"
 )]
 
 use std::time::{Duration, Instant};
