@@ -5,6 +5,7 @@ pub(crate) mod answer;
 mod call;
 mod change;
 mod consumers;
+mod cycle;
 pub(crate) mod direct;
 mod endpoint;
 mod identity;

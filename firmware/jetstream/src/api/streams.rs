@@ -249,6 +249,7 @@ impl JetStream {
             let text = format!("duplicates window can not be larger then server limit of {max}");
             return Err(validate::invalid(text));
         }
+        self.check_cycle(tenant, config)?;
         let own = limit(config.max_msg_size).unwrap_or(u64::MAX);
         let is_too_small =
             |origin: &Host| limit(origin.stream.config.max_msg_size).unwrap_or(0) > own;
@@ -410,6 +411,9 @@ fn page_of_subjects(host: &Host, asked: &InfoRequest, paged: &mut Paged) {
         .collect();
     paged.total = all.len();
     paged.offset = asked.offset.min(all.len());
+    if all.is_empty() {
+        return;
+    }
     paged.limit = SUBJECTS_PAGE_MAX;
     paged.info.state.subjects = all
         .into_iter()

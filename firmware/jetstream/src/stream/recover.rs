@@ -154,6 +154,7 @@ impl Stream {
         if self.is_memory() {
             self.bodies.insert(seq, body.clone());
         }
+        self.note_schedule(seq, time, body);
     }
 
     /// Sequences up to `last` were used, and nothing below `first` may exist.

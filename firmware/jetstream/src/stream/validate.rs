@@ -21,7 +21,7 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     sizes_of_texts(config)?;
     replicas(config)?;
     negative_limits(config, pedantic)?;
-    windows(config)?;
+    windows(config, pedantic)?;
     features::check(config, pedantic)?;
     if let Some(mirror) = config.mirror.take() {
         let checked = check_mirror(config, &mirror);
@@ -34,7 +34,7 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     sources(&config.sources)?;
     subjects(config)?;
     transform(config)?;
-    republish(config)?;
+    republish(config, pedantic)?;
     features::required_level(config);
     Ok(())
 }
@@ -82,7 +82,9 @@ fn sizes_of_texts(config: &StreamConfig) -> Result<(), ApiError> {
         .map(|(key, value)| key.len() + value.len())
         .sum();
     if metadata > METADATA_BYTES_MAX {
-        return Err(invalid("stream metadata exceeds maximum size of 128 KiB"));
+        return Err(invalid(format!(
+            "stream metadata exceeds maximum size of {METADATA_BYTES_MAX} bytes"
+        )));
     }
     Ok(())
 }
@@ -128,7 +130,7 @@ fn negative_limits(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiE
     Ok(())
 }
 
-fn windows(config: &mut StreamConfig) -> Result<(), ApiError> {
+fn windows(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
     if config.max_age < 0 {
         return Err(invalid("max age can not be negative"));
     }
@@ -137,6 +139,10 @@ fn windows(config: &mut StreamConfig) -> Result<(), ApiError> {
     }
     let takes_elsewhere = config.mirror.is_some() || !config.sources.is_empty();
     if config.duplicate_window == 0 && !takes_elsewhere {
+        if pedantic && config.max_age != 0 && config.max_age < DUPLICATE_WINDOW_NS {
+            let text = "duplicate window cannot be bigger than max age";
+            return Err(errors::PEDANTIC.with("err", text));
+        }
         config.duplicate_window = match config.max_age {
             0 => DUPLICATE_WINDOW_NS,
             age => age.min(DUPLICATE_WINDOW_NS),
@@ -186,6 +192,7 @@ fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiE
     let faults = FilterFaults {
         both: errors::MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED,
         source: errors::MIRROR_INVALID_SUBJECT_FILTER,
+        dest: errors::MIRROR_INVALID_TRANSFORM_DESTINATION,
         overlap: errors::MIRROR_OVERLAPPING_SUBJECT_FILTERS,
         durable: errors::MIRROR_DURABLE_CONSUMER_CFG_INVALID,
     };
@@ -207,6 +214,7 @@ fn sources(sources: &[StreamSource]) -> Result<(), ApiError> {
         let faults = FilterFaults {
             both: errors::SOURCE_MULTIPLE_FILTERS_NOT_ALLOWED,
             source: errors::SOURCE_INVALID_SUBJECT_FILTER,
+            dest: errors::SOURCE_INVALID_TRANSFORM_DESTINATION,
             overlap: errors::SOURCE_OVERLAPPING_SUBJECT_FILTERS,
             durable: errors::SOURCE_DURABLE_CONSUMER_CFG_INVALID,
         };
@@ -228,6 +236,7 @@ fn same_origin(a: &StreamSource, b: &StreamSource) -> bool {
 struct FilterFaults {
     both: ApiError,
     source: ApiError,
+    dest: ApiError,
     overlap: ApiError,
     durable: ApiError,
 }
@@ -244,6 +253,11 @@ fn check_source(source: &StreamSource, faults: FilterFaults) -> Result<(), ApiEr
             return Err(faults
                 .source
                 .with("err", format!("{} invalid subject", transform.src)));
+        }
+        if !transform.dest.is_empty()
+            && let Err(fault) = Transform::new(&transform.src, &transform.dest)
+        {
+            return Err(faults.dest.with("err", fault));
         }
         let rest = source.subject_transforms.iter().skip(index + 1);
         if rest
@@ -354,17 +368,22 @@ fn transform(config: &StreamConfig) -> Result<(), ApiError> {
     }
 }
 
-fn republish(config: &mut StreamConfig) -> Result<(), ApiError> {
+fn republish(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
     let Some(republish) = &mut config.republish else {
         return Ok(());
     };
     if republish.src.is_empty() {
+        if pedantic {
+            let text = "republish source can not be empty";
+            return Err(errors::PEDANTIC.with("err", text));
+        }
         ">".clone_into(&mut republish.src);
     }
     if Transform::new(&republish.src, &republish.dest).is_err() {
-        return Err(invalid(
-            "stream configuration for republish with transform is not valid",
-        ));
+        return Err(invalid(format!(
+            "stream configuration for republish with transform from '{}' to '{}' not valid",
+            republish.src, republish.dest
+        )));
     }
     if config
         .subjects
