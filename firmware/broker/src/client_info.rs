@@ -9,6 +9,7 @@ use frond_wire::go_json;
 
 use crate::Broker;
 use crate::connection::{Connection, Kind};
+use crate::link::Source;
 use crate::publish::Origin;
 
 #[derive(Clone, Debug, Default)]
@@ -84,6 +85,30 @@ pub(crate) fn field(json: &mut String, key: &str, value: &str) {
 }
 
 impl Broker {
+    /// Who asks something of `account`, as a document; through an import of another account,
+    /// that is said.
+    #[must_use]
+    pub fn asker(&self, account: AccountId, from: Source) -> String {
+        let slot = match from {
+            Source::Client(conn) => self.by_conn.get(&conn).copied(),
+            Source::Internal => None,
+            Source::Link { link, .. } => self.links.get(&link).and_then(|link| link.slot),
+        };
+        let session = slot
+            .and_then(|slot| self.conns.get(slot))
+            .and_then(Connection::session);
+        let own = session.map_or(account, |session| session.account);
+        let mut info = self.info_at(slot, own, true);
+        if info.rtt_nanos == 0 {
+            let guess = session.and_then(|session| session.ping.guess);
+            info.rtt_nanos = guess.map_or(0, |rtt| u64::try_from(rtt.as_nanos()).unwrap_or(0));
+        }
+        if own != account {
+            info.service = self.name_of(account);
+        }
+        info.to_json()
+    }
+
     /// Who published, in `account` if it was this server.
     pub(crate) fn info_of(&self, origin: Origin, account: AccountId, share: bool) -> ClientInfo {
         let slot = match origin {
@@ -91,6 +116,10 @@ impl Broker {
             Origin::Link(link) => self.links.get(&link).and_then(|link| link.slot),
             Origin::Internal => None,
         };
+        self.info_at(slot, account, share)
+    }
+
+    fn info_at(&self, slot: Option<u32>, account: AccountId, share: bool) -> ClientInfo {
         let connection = slot.and_then(|slot| self.conns.get(slot));
         let mut info = ClientInfo {
             account: self.name_of(account),

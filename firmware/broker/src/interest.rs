@@ -158,6 +158,11 @@ impl Interest {
         !self.tree.get(filter).is_empty()
     }
 
+    /// The subscriptions with exactly this filter.
+    pub(crate) fn exactly(&self, filter: &str) -> &[SubId] {
+        self.tree.get(filter)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.tree.len()
     }

@@ -99,6 +99,20 @@ impl Broker {
             .is_some_and(|state| state.interest.has_exactly(filter))
     }
 
+    /// Whether somebody subscribes to exactly `subject`, in this queue group or in none: whoever
+    /// only listens in on wildcards does not count.
+    #[must_use]
+    pub fn has_receiver(&self, account: AccountId, subject: &str, queue: Option<&str>) -> bool {
+        let Some(state) = self.accounts.get(account.0 as usize) else {
+            return false;
+        };
+        let mut exact = state.interest.exactly(subject).iter();
+        exact.any(|sub| {
+            let sub = self.subs.get(*sub);
+            sub.is_some_and(|sub| sub.queue.as_deref() == queue)
+        })
+    }
+
     /// The filters of all subscriptions in an account, each once per subscriber.
     pub fn filters(&self, account: AccountId) -> impl Iterator<Item = Arc<str>> {
         self.subs

@@ -11,6 +11,7 @@ use crate::consumer::{Consumer, ConsumerConfig, ConsumerInput, Ending};
 use crate::host::Attached;
 use crate::io::{Level, Reach, SubId, Tenant};
 use crate::jetstream::{Alarm, JetStream, Route};
+use crate::source::origin::hash;
 use crate::stream::removed::Removed;
 use crate::stream::view::StreamView;
 
@@ -203,11 +204,13 @@ impl JetStream {
     ) -> Vec<SubId> {
         let name = machine.name();
         let domain = self.facts.domain.as_deref().unwrap_or("_").to_owned();
+        let account = self.accounts.get(&tenant);
+        let hash = account.map_or_else(String::new, |account| hash(&account.name));
         let mut subs = Vec::new();
         if machine.config().ack_policy != crate::consumer::AckPolicy::None {
             for subject in [
                 format!("$JS.ACK.{stream}.{name}.*.*.*.*.*"),
-                format!("$JS.ACK.{domain}.*.{stream}.{name}.*.*.*.*.>"),
+                format!("$JS.ACK.{domain}.{hash}.{stream}.{name}.*.*.*.*.>"),
             ] {
                 subs.push(self.subscribe(tenant, &subject, Route::Ack(id.0, id.1)));
             }
@@ -215,7 +218,7 @@ impl JetStream {
         if machine.config().flow_control {
             for subject in [
                 format!("$JS.FC.{stream}.{name}.*"),
-                format!("$JS.FC.{domain}.*.{stream}.{name}.*"),
+                format!("$JS.FC.{domain}.{hash}.{stream}.{name}.*"),
             ] {
                 subs.push(self.subscribe(tenant, &subject, Route::FlowControl(id.0, id.1)));
             }

@@ -2,7 +2,7 @@
 
 use frond_ledger::{ConsumerId, Fetched, Need, Record, Seq, StreamId};
 
-use crate::consumer::{ConsumerInput, ConsumerOutput, Saving};
+use crate::consumer::{ConsumerInput, ConsumerOutput, Listening, Saving};
 use crate::fetches::Purpose;
 use crate::io::{Output, Reach, Tenant};
 use crate::jetstream::{Alarm, JetStream};
@@ -10,6 +10,23 @@ use crate::limits::FETCH_MESSAGES_MAX;
 use crate::pending::Pending;
 use crate::stream::removed::Removed;
 use crate::stream::view::StreamView;
+
+/// Who listens in one account.
+pub(crate) struct Ears<'a> {
+    pub(crate) reach: &'a dyn Reach,
+    pub(crate) tenant: Tenant,
+}
+
+impl Listening for Ears<'_> {
+    fn anybody(&self, subject: &str) -> bool {
+        self.reach.has_interest(self.tenant, subject)
+    }
+
+    fn receiver(&self, subject: &str, group: &str) -> bool {
+        let group = Some(group).filter(|group| !group.is_empty());
+        self.reach.has_receiver(self.tenant, subject, group)
+    }
+}
 
 impl JetStream {
     /// Gives one consumer an input and does what it wants.
@@ -31,7 +48,7 @@ impl JetStream {
             stream: &host.stream,
             cache: &self.cache,
         };
-        let listens = |subject: &str| reach.has_interest(tenant, subject);
+        let listens = Ears { reach, tenant };
         attached.machine.handle(self.now, input, &view, &listens);
         self.serve_consumer(stream, consumer, reach);
     }

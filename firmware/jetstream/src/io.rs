@@ -124,4 +124,11 @@ pub trait Reach {
 
     /// Whether anybody subscribed to exactly `subject`.
     fn has_subscription(&self, tenant: Tenant, subject: &str) -> bool;
+
+    /// Whether somebody subscribes to exactly `subject`, in this queue group or in none. Whoever
+    /// listens in on a wildcard is no receiver: messages would be taken for delivered.
+    fn has_receiver(&self, tenant: Tenant, subject: &str, group: Option<&str>) -> bool;
+    /// Who sent the message that is being handled to this account, as the JSON document that
+    /// advisories show; `None` when nobody did.
+    fn asker(&self, tenant: Tenant) -> Option<String>;
 }

@@ -39,6 +39,9 @@ pub struct JetStream {
     pub(crate) accounts: BTreeMap<Tenant, Account>,
     /// Where accounts without streams ask for them.
     pub(crate) turned_away: BTreeMap<Tenant, SubId>,
+    /// The account of the operators, and where they ask.
+    pub(crate) system: Option<Tenant>,
+    pub(crate) system_subs: Vec<SubId>,
     pub(crate) hosts: BTreeMap<StreamId, Host>,
     pub(crate) routes: BTreeMap<SubId, Route>,
     pub(crate) cache: BodyCache,
@@ -124,6 +127,8 @@ impl JetStream {
             journal: Journal::new(replicator),
             accounts: BTreeMap::new(),
             turned_away: BTreeMap::new(),
+            system: None,
+            system_subs: Vec::new(),
             hosts: BTreeMap::new(),
             routes: BTreeMap::new(),
             cache: BodyCache::new(facts.body_cache_bytes),
@@ -319,7 +324,10 @@ impl JetStream {
         };
         match route {
             Route::Publish(stream) => self.take_in(stream, &message, reach),
-            Route::Api => self.ask(Call::new(tenant, message), reach),
+            Route::Api => {
+                let call = Call::new(tenant, message);
+                self.ask(self.audited(call, reach), reach);
+            }
             Route::DomainApi => self.ask_domain(tenant, message, reach),
             Route::Ack(stream, consumer) => {
                 self.tell_consumer(stream, consumer, ConsumerInput::Ack(&message), reach);

@@ -25,15 +25,35 @@ pub(crate) struct Streams {
 }
 
 /// The streams' question who listens, answered by the broker.
-struct Listeners<'a>(&'a Broker);
+struct Listeners<'a> {
+    broker: &'a Broker,
+    /// Who sent the message that is handled.
+    from: Option<Source>,
+}
+
+impl<'a> Listeners<'a> {
+    const fn of(broker: &'a Broker) -> Self {
+        Self { broker, from: None }
+    }
+}
 
 impl Reach for Listeners<'_> {
     fn has_interest(&self, tenant: Tenant, subject: &str) -> bool {
-        self.0.has_interest(AccountId(tenant.0), subject)
+        self.broker.has_interest(AccountId(tenant.0), subject)
+    }
+
+    fn has_receiver(&self, tenant: Tenant, subject: &str, group: Option<&str>) -> bool {
+        self.broker
+            .has_receiver(AccountId(tenant.0), subject, group)
+    }
+
+    fn asker(&self, tenant: Tenant) -> Option<String> {
+        let from = self.from?;
+        Some(self.broker.asker(AccountId(tenant.0), from))
     }
 
     fn has_subscription(&self, tenant: Tenant, subject: &str) -> bool {
-        self.0.has_subscription(AccountId(tenant.0), subject)
+        self.broker.has_subscription(AccountId(tenant.0), subject)
     }
 }
 
@@ -49,7 +69,7 @@ impl Node {
         let facts = self.stream_facts(&limits);
         let seed = u64::from_le_bytes(self.seed.random[8..16].try_into().unwrap_or_default());
         let mut machine = JetStream::new(facts, seed, Box::new(Solo::new()), recovered);
-        machine.judge_ages(now, self.ages.clone(), &Listeners(&self.broker));
+        machine.judge_ages(now, self.ages.clone(), &Listeners::of(&self.broker));
         self.streams = Some(Streams {
             machine,
             limits,
@@ -64,7 +84,7 @@ impl Node {
     pub fn judge_ages(&mut self, now: Now, ages: Ages) {
         self.ages = ages;
         if let Some(streams) = &mut self.streams {
-            let reach = Listeners(&self.broker);
+            let reach = Listeners::of(&self.broker);
             streams.machine.judge_ages(now, self.ages.clone(), &reach);
         }
         self.settle(now);
@@ -134,13 +154,15 @@ impl Node {
         let (Some(streams), directory) = (&mut self.streams, self.broker.directory()) else {
             return;
         };
+        let system = directory.system_account();
+        streams.machine.serve_system(now, Tenant(system.0));
         for (id, account) in (0..).map(AccountId).zip(directory.accounts()) {
             let asks_elsewhere = account
                 .sharing
                 .services
                 .iter()
                 .any(|import| is_subset("$JS.API.INFO", &import.from));
-            let away = account.exists && id != directory.system_account() && !asks_elsewhere;
+            let away = account.exists && id != system && !asks_elsewhere;
             streams.machine.turn_away(now, Tenant(id.0), away);
         }
     }
@@ -150,7 +172,7 @@ impl Node {
         let name = self.broker.directory().account(account);
         let name = name.map(|account| account.name.clone()).unwrap_or_default();
         if let Some(streams) = &mut self.streams {
-            let reach = Listeners(&self.broker);
+            let reach = Listeners::of(&self.broker);
             let tenant = Tenant(account.0);
             streams.machine.enable(now, tenant, &name, limits, &reach);
         }
@@ -158,13 +180,15 @@ impl Node {
 
     pub(crate) fn shut_down_streams(&mut self, now: Now) {
         if let Some(streams) = &mut self.streams {
-            streams.machine.shut_down(now, &Listeners(&self.broker));
+            streams.machine.shut_down(now, &Listeners::of(&self.broker));
         }
     }
 
     pub(crate) fn tell_streams(&mut self, now: Now, input: jetstream::Input<'_>) {
         if let Some(streams) = &mut self.streams {
-            streams.machine.handle(now, input, &Listeners(&self.broker));
+            streams
+                .machine
+                .handle(now, input, &Listeners::of(&self.broker));
         }
     }
 
@@ -284,7 +308,13 @@ impl Node {
                     sub: jetstream::SubId(id),
                     message,
                 };
-                self.tell_streams(now, input);
+                if let Some(streams) = &mut self.streams {
+                    let reach = Listeners {
+                        broker: &self.broker,
+                        from: Some(from),
+                    };
+                    streams.machine.handle(now, input, &reach);
+                }
             }
             Some(Owner::System) => self.asked(now, account, id, &message, from),
             Some(Owner::Claims) => self.claims_message(now, Owner::own(id), &message),

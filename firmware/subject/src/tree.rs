@@ -87,8 +87,12 @@ impl<T> Tree<T> {
         self.root.get(filter)
     }
 
-    /// Calls `found` for each value whose filter names the literal `subject`.
+    /// Calls `found` for each value whose filter names the literal `subject`; none does when
+    /// the subject has an empty token.
     pub fn for_each_match(&self, subject: &str, found: &mut impl FnMut(&T)) {
+        if has_empty_token(subject) {
+            return;
+        }
         let _ = self.root.matching(subject, &mut |value| {
             found(value);
             ControlFlow::Continue(())
@@ -98,6 +102,9 @@ impl<T> Tree<T> {
     /// Whether some filter names the literal `subject`.
     #[must_use]
     pub fn has_match(&self, subject: &str) -> bool {
+        if has_empty_token(subject) {
+            return false;
+        }
         let found = self.root.matching(subject, &mut |_| ControlFlow::Break(()));
         found.is_break()
     }
@@ -132,6 +139,19 @@ impl<T> Tree<T> {
         });
         all.into_iter()
     }
+}
+
+/// Whether a subject is none: nobody gets what is published on it.
+// spec: nats-server v2.15.1 server/sublist.go match
+fn has_empty_token(subject: &str) -> bool {
+    let mut last = b'.';
+    for byte in subject.bytes() {
+        if byte == b'.' && last == b'.' {
+            return true;
+        }
+        last = byte;
+    }
+    last == b'.'
 }
 
 impl<T> Default for Tree<T> {

@@ -32,6 +32,8 @@ pub(crate) fn failure(kind: &str, error: &ApiError) -> Vec<u8> {
         "stream_names_response" => ",\"total\":0,\"offset\":0,\"limit\":0,\"streams\":null",
         "stream_list_response" => ",\"total\":0,\"offset\":0,\"limit\":0,\"streams\":[]",
         "stream_info_response" => ",\"total\":0,\"offset\":0,\"limit\":0",
+        "consumer_pause_response" => ",\"paused\":false,\"pause_until\":\"0001-01-01T00:00:00Z\"",
+        "consumer_reset_response" => ",\"reset_seq\":0",
         "stream_purge_response" => ",\"purged\":0",
         "stream_restore_response" => ",\"deliver_subject\":\"\"",
         "consumer_names_response" | "consumer_list_response" => {

@@ -9,6 +9,8 @@ pub(crate) struct Call {
     /// Its subject under `$JS.API.`, whichever way it came.
     pub(crate) subject: Box<str>,
     pub(crate) message: MessageBuf,
+    /// Who asks, as a document, when somebody wants to be told of all requests.
+    pub(crate) asker: Option<Box<str>>,
 }
 
 impl Call {
@@ -24,6 +26,7 @@ impl Call {
             tenant,
             subject,
             message,
+            asker: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
 
 use super::info::Shown;
-use super::{Outcome, answer, updates};
+use super::{Call, Endpoint, Outcome, answer, updates};
 use crate::actions::Action;
 use crate::consumer::{Ending, StreamFacts};
 use crate::errors::{self, ApiError};
@@ -54,7 +54,7 @@ impl JetStream {
                 let done = answer::done("stream_msg_delete_response");
                 ("stream_msg_delete_response", Ok(Some(done)))
             }
-            What::KeepConsumer(answer) => ("consumer_create_response", Ok(Some(answer))),
+            What::KeepConsumer(answer) => (kind_of(&call), Ok(Some(answer))),
             What::NewConsumer(answer, name) => {
                 self.tell_of(stream, Some(&name), Action::Created, reach);
                 ("consumer_create_response", Ok(Some(answer)))
@@ -92,7 +92,8 @@ impl JetStream {
             }
             What::Purge(..) => "stream_purge_response",
             What::DeleteMessage(_) => "stream_msg_delete_response",
-            What::KeepConsumer(_) | What::NewConsumer(..) => "consumer_create_response",
+            What::KeepConsumer(_) => kind_of(&call),
+            What::NewConsumer(..) => "consumer_create_response",
             What::DeleteConsumer(consumer, attached) => {
                 if let Some(host) = self.hosts.get_mut(&stream) {
                     host.by_name
@@ -228,4 +229,9 @@ impl JetStream {
         self.find_stream(tenant, name)
             .ok_or(errors::STREAM_NOT_FOUND)
     }
+}
+
+/// The type of the answer to a request.
+fn kind_of(call: &Call) -> &'static str {
+    Endpoint::parse(&call.subject).map_or("", |endpoint| endpoint.kind())
 }

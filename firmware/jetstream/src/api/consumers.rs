@@ -4,12 +4,13 @@ use frond_ledger::{ConsumerId, Record, StreamId};
 use serde::Serialize;
 
 use super::endpoint::{ConsumerTarget, Form};
-use super::json::{flexible_object, request};
+use super::json::{invalid, request, unmarshal};
 use super::pages::PageRequest;
 use super::streams::is_empty;
 use super::{Call, Outcome, answer, identity};
 use crate::actions::Action;
 use crate::attach;
+use crate::attached::Ears;
 use crate::consumer::{
     Consumer, ConsumerConfig, ConsumerInfo, ConsumerInput, CreateRequest, ServerLimits,
     admit_change, admit_new, same,
@@ -64,7 +65,9 @@ impl JetStream {
         let domain = self.facts.domain.clone();
         let suffix = self.rng.base62(GENERATED_NAME_LEN);
         let host = self.known_stream(call.tenant, target.stream)?;
-        identity::expected(call, &host.stream)?;
+        if asked.config.direct || asked.config.sourcing {
+            identity::expected(call, &host.stream)?;
+        }
         let facts = host.facts(domain.as_deref());
         let existing = |name: &str| Some(host.consumer(name)?.1.machine.config().clone());
         asked
@@ -140,7 +143,10 @@ impl JetStream {
         let asked = PageRequest::parse(call.body(), of, self.facts.strict)?;
         let id = self.known_stream(call.tenant, stream)?.id();
         let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
-        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        let listens = Ears {
+            reach,
+            tenant: call.tenant,
+        };
         for attached in host.consumers.values_mut() {
             attached.machine.drop_gone(&listens);
         }
@@ -170,7 +176,10 @@ impl JetStream {
             return Err(errors::NOT_EMPTY_REQUEST);
         }
         let (stream, number) = self.find_consumer(call.tenant, stream, consumer)?;
-        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        let listens = Ears {
+            reach,
+            tenant: call.tenant,
+        };
         let host = self.hosts.get_mut(&stream);
         if let Some(attached) = host.and_then(|host| host.consumers.get_mut(&number)) {
             attached.machine.drop_gone(&listens);
@@ -219,21 +228,11 @@ impl JetStream {
         consumer: &str,
         reach: &dyn Reach,
     ) -> Outcome {
-        let mut seq = None;
-        let body = flexible_object(call.body());
-        request(
-            body,
-            "JSApiConsumerResetRequest",
-            self.facts.strict,
-            |name, field| {
-                if name != "seq" {
-                    return Ok(false);
-                }
-                seq = Some(field.uint64()?).filter(|seq| *seq > 0);
-                Ok(true)
-            },
-        )?;
-        let (id, number) = self.find_consumer(call.tenant, stream, consumer)?;
+        // A consumer that is not there does not listen for this: nobody answers.
+        let Ok((id, number)) = self.find_consumer(call.tenant, stream, consumer) else {
+            return Ok(None);
+        };
+        let seq = reset_to(call.body())?;
         let now = self.now;
         let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
         let group = host.stream.group();
@@ -250,6 +249,7 @@ impl JetStream {
         let info = self.shown(attached_info(&self.hosts, id, number, now)?);
         let answer = answer::success("consumer_reset_response", &Reset { info, reset_seq });
         self.serve_consumer(id, number, reach);
+        self.drop_unneeded(id, reach);
         if is_volatile {
             return Ok(Some(answer));
         }
@@ -290,7 +290,10 @@ impl JetStream {
             cache: &self.cache,
         };
         let mut machine = Consumer::create(self.now, config, &facts, seed, &view);
-        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        let listens = Ears {
+            reach,
+            tenant: call.tenant,
+        };
         machine.look_for_receiver(self.now, &listens);
         let own_name = machine.name().to_owned();
         let is_volatile = machine.is_volatile();
@@ -336,7 +339,10 @@ impl JetStream {
             .get_mut(&consumer)
             .ok_or(errors::CONSUMER_NOT_FOUND)?;
         attached.machine.update(now, config, &view);
-        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        let listens = Ears {
+            reach,
+            tenant: call.tenant,
+        };
         attached.machine.look_for_receiver(now, &listens);
         let machine = &attached.machine;
         let meta = Some(attach::encode(machine.created(), machine.config()));
@@ -390,6 +396,22 @@ impl JetStream {
     }
 }
 
+/// The sequence a reset asks for, if any. nats-server is never strict here.
+fn reset_to(body: &[u8]) -> Result<Option<u64>, ApiError> {
+    let mut seq = None;
+    if body.is_empty() {
+        return Ok(seq);
+    }
+    unmarshal(body).map_err(invalid)?;
+    request(body, "JSApiConsumerResetRequest", false, |name, field| {
+        if name == "seq" {
+            seq = Some(field.uint64()?).filter(|seq| *seq > 0);
+        }
+        Ok(true)
+    })?;
+    Ok(seq)
+}
+
 /// Consumers that lists show: those of mirrors and sources are nobody's business.
 fn listed(host: &Host) -> impl Iterator<Item = &Consumer> {
     let ids = host.by_name.values();
@@ -429,14 +451,11 @@ fn fits_subject(asked: &mut CreateRequest, target: &ConsumerTarget<'_>) -> Resul
             return Err(errors::CONSUMER_EPHEMERAL_WITH_DURABLE_NAME);
         }
         Form::Ephemeral => {}
-        Form::Durable if target.consumer.is_empty() => {
-            return Err(errors::CONSUMER_DURABLE_NAME_NOT_IN_SUBJECT);
-        }
         Form::Durable if durable.is_empty() => return Err(errors::CONSUMER_DURABLE_NAME_NOT_SET),
         Form::Durable if durable != target.consumer => {
             return Err(errors::CONSUMER_DURABLE_NAME_NOT_MATCH_SUBJECT);
         }
-        Form::Durable => {}
+        Form::Durable => target.consumer.clone_into(&mut asked.config.name),
         Form::Named => {
             if !durable.is_empty() && durable != target.consumer {
                 return Err(errors::CONSUMER_DURABLE_NAME_NOT_MATCH_SUBJECT);

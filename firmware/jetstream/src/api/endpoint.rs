@@ -79,9 +79,8 @@ impl<'a> Endpoint<'a> {
             ["PURGE", name] => Some(Self::StreamPurge(name)),
             ["MSG", "GET", name] => Some(Self::MessageGet(name)),
             ["MSG", "DELETE", name] => Some(Self::MessageDelete(name)),
-            ["PEER", "REMOVE" | "EVACUATE", _] => {
-                Some(Self::Clustered("stream_remove_peer_response"))
-            }
+            ["PEER", "REMOVE", _] => Some(Self::Clustered("stream_remove_peer_response")),
+            ["PEER", "EVACUATE", _] => Some(Self::Clustered("stream_evacuate_peer_response")),
             ["LEADER", "STEPDOWN", _] => Some(Self::Clustered("stream_leader_stepdown_response")),
             ["CANCEL_MOVE", _] => Some(Self::Clustered("stream_cancel_move_response")),
             ["SNAPSHOT", name] => Some(Self::StreamSnapshot(name)),
@@ -94,11 +93,12 @@ impl<'a> Endpoint<'a> {
         if let Some(target) = rest.strip_prefix("CREATE.") {
             return Some(Self::ConsumerCreate(ConsumerTarget::named(target)));
         }
-        if let Some(target) = rest.strip_prefix("DURABLE.CREATE.") {
-            return Some(Self::ConsumerCreate(ConsumerTarget::durable(target)));
-        }
         let tokens: Vec<&str> = rest.split('.').collect();
         match *tokens.as_slice() {
+            ["DURABLE", "CREATE", stream, consumer] => {
+                let target = ConsumerTarget::durable(stream, consumer);
+                Some(Self::ConsumerCreate(target))
+            }
             ["NAMES", stream] => Some(Self::ConsumerNames(stream)),
             ["LIST", stream] => Some(Self::ConsumerList(stream)),
             ["INFO", stream, consumer] => Some(Self::ConsumerInfo(stream, consumer)),
@@ -192,9 +192,7 @@ impl<'a> ConsumerTarget<'a> {
         }
     }
 
-    fn durable(target: &'a str) -> Self {
-        let (stream, rest) = split(target);
-        let consumer = rest.filter(|name| !name.contains('.')).unwrap_or_default();
+    const fn durable(stream: &'a str, consumer: &'a str) -> Self {
         Self {
             stream,
             consumer,

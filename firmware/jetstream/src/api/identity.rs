@@ -6,13 +6,13 @@
 use frond_wire::{Headers, headers};
 
 use super::Call;
+use crate::consumer::CreateRequest;
 use crate::errors::{self, ApiError};
 use crate::jetstream::JetStream;
 use crate::source::origin::hash;
 use crate::stream::Stream;
 
 const IDENTITY: &str = "Nats-Stream-Identity";
-const LEVEL: &str = "Nats-Required-Api-Level";
 
 /// Refuses who expects another stream.
 pub(super) fn expected(call: &Call, stream: &Stream) -> Result<(), ApiError> {
@@ -35,15 +35,27 @@ impl JetStream {
     /// What an answer about a new consumer tells who understands it, as a header block.
     pub(super) fn identity_told(&self, call: &Call, kind: &str) -> Vec<u8> {
         let mut block = Vec::new();
-        let headers = Headers::new(call.message.message().header);
-        let understands = headers.get(LEVEL).is_some() || headers.get(IDENTITY).is_some();
-        if understands && matches!(kind, "consumer_create_response" | "consumer_reset_response") {
+        let is_told = match kind {
+            "consumer_create_response" => self.is_for_sourcing(call),
+            "consumer_reset_response" => {
+                let headers = Headers::new(call.message.message().header);
+                headers.get(IDENTITY).is_some()
+            }
+            _ => false,
+        };
+        if is_told {
             let name = call.subject.split('.').nth(4).unwrap_or_default();
             if let Some(host) = self.find_stream(call.tenant, name) {
                 headers::append(&mut block, IDENTITY, &of(&host.stream));
             }
         }
         block
+    }
+
+    /// Whether a create call asks for a mirror's or a source's consumer.
+    fn is_for_sourcing(&self, call: &Call) -> bool {
+        let asked = CreateRequest::parse(call.body(), self.facts.strict);
+        asked.is_ok_and(|asked| asked.config.direct || asked.config.sourcing)
     }
 }
 

@@ -7,7 +7,7 @@ mod parse;
 mod read;
 mod unmarshal;
 
-pub(crate) use parse::{Json, parse};
+pub(crate) use parse::{Json, parse, parse_each};
 pub(crate) use read::{Field, fields, flexible_object, request};
 pub(crate) use unmarshal::unmarshal;
 

@@ -2,6 +2,7 @@
 
 mod account;
 pub(crate) mod answer;
+mod audit;
 mod call;
 mod change;
 mod consumers;
@@ -16,6 +17,7 @@ mod messages;
 mod pages;
 mod pause;
 mod streams;
+mod system;
 mod unpin;
 mod updates;
 
@@ -40,6 +42,9 @@ pub(crate) type Outcome = Result<Option<Vec<u8>>, ApiError>;
 impl JetStream {
     /// Handles a request to the API. What it doesn't know it doesn't answer.
     pub(crate) fn ask(&mut self, call: Call, reach: &dyn Reach) {
+        if self.system == Some(call.tenant) {
+            return self.ask_as_system(call, reach);
+        }
         let subject = call.subject.clone();
         let Some(endpoint) = Endpoint::parse(&subject) else {
             return;
@@ -74,7 +79,8 @@ impl JetStream {
             return;
         }
         let subject = format!("$JS.API.{rest}");
-        self.ask(Call::renamed(tenant, message, subject.into()), reach);
+        let call = Call::renamed(tenant, message, subject.into());
+        self.ask(self.audited(call, reach), reach);
     }
 
     /// What the disk read for a request or a consumer.
@@ -95,30 +101,12 @@ impl JetStream {
         }
     }
 
-    /// Answers a request and counts it.
+    /// Answers a request, counts it and tells those who watch.
     pub(crate) fn conclude(&mut self, call: &Call, kind: &str, outcome: Outcome) {
-        let counts = self
-            .accounts
-            .get_mut(&call.tenant)
-            .map(|account| &mut account.api);
-        let mut header = Vec::new();
-        let answer = match outcome {
+        let (answer, header, is_error) = match outcome {
             Ok(None) => return,
-            Ok(Some(answer)) => {
-                // spec: nats-server v2.15.1 does not count messages it found.
-                if let Some(counts) = counts.filter(|_| kind != "stream_msg_get_response") {
-                    counts.total += 1;
-                }
-                header = self.identity_told(call, kind);
-                answer
-            }
-            Err(error) => {
-                if let Some(counts) = counts {
-                    counts.total += 1;
-                    counts.errors += 1;
-                }
-                answer::failure(kind, &error)
-            }
+            Ok(Some(answer)) => (answer, self.identity_told(call, kind), false),
+            Err(error) => (answer::failure(kind, &error), Vec::new(), true),
         };
         if let Some(subject) = call.reply() {
             let message = Message {
@@ -128,6 +116,20 @@ impl JetStream {
                 payload: &answer,
             };
             self.publish(call.tenant, MessageBuf::copy_of(&message));
+        }
+        // spec: nats-server v2.15.1 counts no messages that were found, and no resets: those
+        // are answered by consumers.
+        let passes = match kind {
+            "stream_msg_get_response" => !is_error,
+            "consumer_reset_response" => true,
+            _ => false,
+        };
+        if !passes {
+            if let Some(account) = self.accounts.get_mut(&call.tenant) {
+                account.api.total += 1;
+                account.api.errors += u64::from(is_error);
+            }
+            self.tell_audit(call, &answer);
         }
     }
 
@@ -157,7 +159,7 @@ impl JetStream {
     fn serve(&mut self, call: &Call, endpoint: &Endpoint<'_>, reach: &dyn Reach) -> Outcome {
         match *endpoint {
             Endpoint::AccountInfo => self.account_info(call),
-            Endpoint::StreamCreate(name) => self.stream_create(call, name),
+            Endpoint::StreamCreate(name) => self.stream_create(call, name, reach),
             Endpoint::StreamUpdate(name) => self.stream_update(call, name, reach),
             Endpoint::StreamNames => self.stream_names(call),
             Endpoint::StreamList => self.stream_list(call),
@@ -196,6 +198,9 @@ impl JetStream {
     fn next_messages(&mut self, call: &Call, stream: &str, consumer: &str, reach: &dyn Reach) {
         let found = self.find_consumer(call.tenant, stream, consumer);
         match found {
+            Ok(_) if required_level(call).is_err() => {
+                self.send_status(call, b"NATS/1.0 412 Required Api Level\r\n\r\n".to_vec());
+            }
             Ok((stream, consumer)) => {
                 let input = ConsumerInput::Next(&call.message);
                 self.tell_consumer(stream, consumer, input, reach);
@@ -229,7 +234,13 @@ fn required_level(call: &Call) -> Result<(), ApiError> {
     let headers = Headers::new(call.message.message().header);
     match headers.get("Nats-Required-Api-Level") {
         None | Some("") => Ok(()),
-        Some(level) if level.parse::<u32>().is_ok_and(|level| level <= API_LEVEL) => Ok(()),
+        Some(level)
+            if level
+                .parse::<i64>()
+                .is_ok_and(|level| level <= i64::from(API_LEVEL)) =>
+        {
+            Ok(())
+        }
         Some(_) => Err(errors::REQUIRED_API_LEVEL),
     }
 }

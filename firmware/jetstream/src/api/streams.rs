@@ -9,6 +9,7 @@ use super::info::{Shown, StreamInfo};
 use super::json::{flexible_object, request};
 use super::pages::PageRequest;
 use super::{Call, Key, Outcome};
+use crate::actions::Action;
 use crate::errors::{self, ApiError};
 use crate::host::{Host, Presence};
 use crate::io::{Reach, Tenant};
@@ -54,7 +55,7 @@ struct InfoRequest {
 }
 
 impl JetStream {
-    pub(super) fn stream_create(&mut self, call: &Call, name: &str) -> Outcome {
+    pub(super) fn stream_create(&mut self, call: &Call, name: &str, reach: &dyn Reach) -> Outcome {
         let asked = stream_config(call.body(), self.facts.strict)?;
         let mut config = asked.config;
         if config.name != name {
@@ -86,7 +87,7 @@ impl JetStream {
         }
         self.check_room(call.tenant, None, &config)?;
         self.check_overlap(call.tenant, name, &config)?;
-        self.create_stream(call, config)
+        self.create_stream(call, config, reach)
     }
 
     pub(super) fn stream_names(&self, call: &Call) -> Outcome {
@@ -341,7 +342,7 @@ impl JetStream {
         Ok(())
     }
 
-    fn create_stream(&mut self, call: &Call, config: StreamConfig) -> Outcome {
+    fn create_stream(&mut self, call: &Call, config: StreamConfig, reach: &dyn Reach) -> Outcome {
         let name = config.name.clone();
         self.ids.stream += 1;
         let id = StreamId(self.ids.stream);
@@ -364,6 +365,7 @@ impl JetStream {
         self.hosts.insert(id, host);
         if is_memory {
             self.listen_for_stream(id);
+            self.tell_of(id, None, Action::Created, reach);
             return Ok(Some(self.created(id)));
         }
         let mut records = vec![Record::Stream {
@@ -388,7 +390,7 @@ pub(crate) fn is_empty(body: &[u8]) -> bool {
     let inner = text
         .strip_prefix(b"{")
         .and_then(|rest| rest.strip_suffix(b"}"));
-    text.is_empty() || inner.is_some_and(|inner| inner.trim_ascii().is_empty())
+    body.is_empty() || inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
 /// Sequences between the first and the last that are not there.

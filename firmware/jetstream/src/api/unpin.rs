@@ -1,9 +1,8 @@
 //! `CONSUMER.UNPIN`.
 
-use serde_json::Value;
-
-use super::json::{invalid, unmarshal};
+use super::json::{invalid, request, unmarshal};
 use super::{Call, Outcome, answer};
+use crate::attached::Ears;
 use crate::consumer::{ConsumerInput, is_group_name};
 use crate::errors::{self, ApiError};
 use crate::io::Reach;
@@ -29,7 +28,10 @@ impl JetStream {
         if !attached.machine.config().priority_groups.contains(&group) {
             return Err(errors::CONSUMER_INVALID_PRIORITY_GROUP);
         }
-        let listens = |subject: &str| reach.has_interest(call.tenant, subject);
+        let listens = Ears {
+            reach,
+            tenant: call.tenant,
+        };
         attached.machine.unpin(now, &group, &listens);
         self.tell_consumer(id, number, ConsumerInput::Time, reach);
         let nothing = serde_json::Map::new();
@@ -37,35 +39,16 @@ impl JetStream {
     }
 }
 
+/// nats-server is never strict here.
 fn asked_group(body: &[u8]) -> Result<String, ApiError> {
-    let asked = unmarshal(body).map_err(invalid)?;
-    let members = match asked {
-        Value::Object(members) => members,
-        Value::Null => serde_json::Map::new(),
-        Value::Bool(_) => return Err(no_object("bool")),
-        Value::Number(_) => return Err(no_object("number")),
-        Value::String(_) => return Err(no_object("string")),
-        Value::Array(_) => return Err(no_object("array")),
-    };
     let mut group = String::new();
-    for (key, value) in members {
-        if !key.eq_ignore_ascii_case("group") || value.is_null() {
-            continue;
+    unmarshal(body).map_err(invalid)?;
+    request(body, "JSApiConsumerUnpinRequest", false, |name, field| {
+        if name == "group" {
+            group = field.string()?;
         }
-        let Value::String(text) = value else {
-            let kind = match value {
-                Value::Bool(_) => "bool",
-                Value::Array(_) => "array",
-                Value::Object(_) => "object",
-                Value::Null | Value::Number(_) | Value::String(_) => "number",
-            };
-            return Err(invalid(format!(
-                "json: cannot unmarshal {kind} into Go struct field \
-                 JSApiConsumerUnpinRequest.group of type string"
-            )));
-        };
-        group = text;
-    }
+        Ok(true)
+    })?;
     if group.is_empty() {
         return Err(invalid("consumer group not specified"));
     }
@@ -73,10 +56,4 @@ fn asked_group(body: &[u8]) -> Result<String, ApiError> {
         return Err(errors::CONSUMER_INVALID_GROUP_NAME);
     }
     Ok(group)
-}
-
-fn no_object(kind: &str) -> ApiError {
-    invalid(format!(
-        "json: cannot unmarshal {kind} into Go value of type server.JSApiConsumerUnpinRequest"
-    ))
 }

@@ -104,6 +104,7 @@ impl Consumer {
         );
         self.progress.ack(seq);
         if let Some(pending) = pending {
+            self.acked_at = Some(scene.now.wall);
             let delivery = Delivery {
                 consumer_seq: pending.delivery,
                 stream_seq: seq,

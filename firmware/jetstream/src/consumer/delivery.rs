@@ -375,7 +375,7 @@ impl Consumer {
             consumer: &self.name,
             domain: self.stream.domain.as_deref(),
         };
-        if (scene.listens)(&event.subject(teller)) {
+        if scene.listens.anybody(&event.subject(teller)) {
             let message = event.message(teller, scene.now.wall, &mut self.rng);
             self.out.publish(message);
         }

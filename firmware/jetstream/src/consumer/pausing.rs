@@ -47,7 +47,7 @@ impl Consumer {
             "$JS.EVENT.ADVISORY.CONSUMER.PAUSE.{}.{}",
             self.stream.name, self.name
         );
-        if !(scene.listens)(&subject) {
+        if !scene.listens.anybody(&subject) {
             return;
         }
         let advisory = Advisory {

@@ -164,7 +164,7 @@ impl Consumer {
             "$JS.EVENT.ADVISORY.CONSUMER.{token}.{}.{}",
             self.stream.name, self.name
         );
-        if !listens(&subject) {
+        if !listens.anybody(&subject) {
             return;
         }
         let (pinned_id, reason) = match turn {

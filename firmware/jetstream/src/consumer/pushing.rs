@@ -14,6 +14,8 @@ use super::window::Window;
 #[derive(Debug)]
 pub(super) struct Push {
     subject: Box<str>,
+    /// The queue group that receives; empty: none.
+    group: Box<str>,
     /// Whether somebody listens; nobody knows before the first look.
     bound: Option<bool>,
     heartbeat: Option<(Duration, Instant)>,
@@ -28,6 +30,7 @@ impl Push {
         let every = Duration::from_nanos(every);
         Self {
             subject: config.deliver_subject.as_str().into(),
+            group: config.deliver_group.as_str().into(),
             bound: None,
             heartbeat: (!every.is_zero()).then(|| (every, now + every)),
             window: config.flow_control.then(Window::new),
@@ -58,13 +61,14 @@ impl Push {
     }
 
     /// Another receiver.
-    pub(super) fn redirect(&mut self, subject: &str) {
+    pub(super) fn redirect(&mut self, subject: &str, group: &str) {
         self.subject = subject.into();
+        self.group = group.into();
         self.bound = None;
     }
 
     fn look(&mut self, now: Instant, listens: &Listens<'_>) {
-        let bound = listens(&self.subject);
+        let bound = listens.receiver(&self.subject, &self.group);
         if !bound && self.bound != Some(false) {
             self.unbound_since = now;
         }

@@ -20,7 +20,7 @@ impl Consumer {
         if let Mode::Push(push) = &mut self.mode
             && old.deliver_subject != new.deliver_subject
         {
-            push.redirect(&new.deliver_subject);
+            push.redirect(&new.deliver_subject, &new.deliver_group);
             for seq in self.progress.pending.keys() {
                 self.redelivery.queue(*seq);
             }
@@ -99,6 +99,7 @@ impl Consumer {
     fn start_over(&mut self, start: Seq, messages: &dyn Messages) {
         self.progress.reset(start);
         self.redelivery.clear();
+        (self.delivered_at, self.acked_at) = (None, None);
         self.recount(BTreeSet::new(), messages);
         self.save_whole(frond_ledger::Need::Sync);
     }

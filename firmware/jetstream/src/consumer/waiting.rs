@@ -106,7 +106,7 @@ impl Waiting {
         if self.queue.len() >= self.places && !recently {
             self.swept = Some(now);
             self.expire(now, out);
-            self.queue.retain(|request| reach(&request.reply));
+            self.queue.retain(|request| reach.anybody(&request.reply));
         }
     }
 
@@ -188,7 +188,7 @@ impl Waiting {
         while self.has_request(now, out)
             && let Some(head) = self.queue.front_mut()
         {
-            if head.live_in == self.round || reach(&head.reply) {
+            if head.live_in == self.round || reach.anybody(&head.reply) {
                 head.live_in = self.round;
                 return true;
             }
@@ -275,7 +275,7 @@ impl Waiting {
 
     /// Drops the requests of those who are gone.
     pub(crate) fn drop_gone(&mut self, reach: &Listens<'_>) {
-        self.queue.retain(|request| reach(&request.reply));
+        self.queue.retain(|request| reach.anybody(&request.reply));
     }
 
     /// Ends every request with one status; `counted`: with what it still wanted.

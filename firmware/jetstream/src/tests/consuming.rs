@@ -212,7 +212,8 @@ fn a_domain_has_the_api_under_its_own_name_too() {
     let got = pull(&mut world, "KV_B.C", "1");
     assert_eq!(got[0].shown.as_deref(), Some("$KV.B.k"));
     let v1 = got[0].message.reply().unwrap().to_owned();
-    let v2 = v1.replace("$JS.ACK.", "$JS.ACK.shop-1.ABCDEFGH.") + ".x";
+    let hash = crate::source::origin::hash("$G");
+    let v2 = v1.replace("$JS.ACK.", &format!("$JS.ACK.shop-1.{hash}.")) + ".x";
     assert_eq!(world.ask(&v2, "+ACK"), "", "the newer form of ack subject");
     let info = world.ask("$JS.shop-1.API.CONSUMER.INFO.KV_B.C", "");
     assert!(info.contains(r#""num_ack_pending":0"#), "{info}");

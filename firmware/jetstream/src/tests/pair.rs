@@ -63,6 +63,15 @@ impl Reach for Net {
         let is_it = |filter: &str| filter == subject;
         self.subs.values().any(|f| is_it(f)) || self.remote.keys().any(|f| is_it(f))
     }
+
+    fn asker(&self, _: Tenant) -> Option<String> {
+        None
+    }
+
+    fn has_receiver(&self, _: Tenant, subject: &str, _: Option<&str>) -> bool {
+        let same = |filter: &str| filter == subject;
+        self.subs.values().any(|f| same(f)) || self.remote.keys().any(|f| same(f))
+    }
 }
 
 impl Node {

@@ -49,6 +49,14 @@ impl Reach for Listeners {
     fn has_subscription(&self, _: Tenant, subject: &str) -> bool {
         self.0.borrow().contains(subject)
     }
+
+    fn asker(&self, _: Tenant) -> Option<String> {
+        Some(r#"{"acc":"A"}"#.into())
+    }
+
+    fn has_receiver(&self, tenant: Tenant, subject: &str, _: Option<&str>) -> bool {
+        self.has_interest(tenant, subject)
+    }
 }
 
 impl World {

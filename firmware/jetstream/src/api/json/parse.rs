@@ -28,6 +28,21 @@ pub(crate) fn parse(text: &[u8]) -> Result<Json, String> {
     }
 }
 
+/// Reads JSON documents that follow each other, up to the first fault.
+pub(crate) fn parse_each(text: &[u8]) -> impl Iterator<Item = Result<Json, String>> {
+    let mut parser = Some(Parser { text, at: 0 });
+    std::iter::from_fn(move || {
+        let mut reader = parser.take()?;
+        reader.blanks();
+        reader.peek()?;
+        let found = reader.value(0);
+        if found.is_ok() {
+            parser = Some(reader);
+        }
+        Some(found)
+    })
+}
+
 impl Json {
     /// The value as JSON text.
     pub(crate) fn to_text(&self) -> Vec<u8> {

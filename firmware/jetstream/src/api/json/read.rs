@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use frond_clock::Timestamp;
 
-use super::{Json, invalid, parse};
+use super::{Json, invalid, parse_each};
 use crate::errors::ApiError;
 
 /// A value on its way into a field, with the names Go's messages mention.
@@ -16,7 +16,8 @@ pub(crate) struct Field<'a> {
 }
 
 /// Reads a request body: an object of the Go type `of`, every member handed to `take` in the
-/// order sent, with its name in lower case. An empty body and `null` have no members.
+/// order sent, with its name in lower case. An empty body and `null` have no members. Further
+/// objects after the first add to it, as nats-server reads on to the end.
 ///
 /// # Errors
 /// `invalid JSON: …` in Go's words; when strict also where `take` answers `Ok(false)`:
@@ -25,27 +26,27 @@ pub(crate) fn request(
     body: &[u8],
     of: &'static str,
     is_strict: bool,
-    take: impl FnMut(&str, Field<'_>) -> Result<bool, String>,
+    mut take: impl FnMut(&str, Field<'_>) -> Result<bool, String>,
 ) -> Result<(), ApiError> {
-    if body.is_empty() {
-        return Ok(());
+    for value in parse_each(body) {
+        let value = value.map_err(invalid)?;
+        let whole = match &value {
+            Json::Null | Json::Object(_) => Field {
+                value: &value,
+                of,
+                path: "",
+                is_strict,
+            },
+            Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+                return Err(invalid(format!(
+                    "json: cannot unmarshal {} into Go value of type server.{of}",
+                    kind(&value)
+                )));
+            }
+        };
+        fields(whole, "", &mut take).map_err(invalid)?;
     }
-    let value = parse(body).map_err(invalid)?;
-    let whole = match &value {
-        Json::Null | Json::Object(_) => Field {
-            value: &value,
-            of,
-            path: "",
-            is_strict,
-        },
-        Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
-            return Err(invalid(format!(
-                "json: cannot unmarshal {} into Go value of type server.{of}",
-                kind(&value)
-            )));
-        }
-    };
-    fields(whole, "", take).map_err(invalid)
+    Ok(())
 }
 
 /// Whether an optional body counts as one: its first byte that is no blank opens a value.
@@ -195,7 +196,7 @@ impl<'a> Field<'a> {
                 )
             }),
             Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
-                Err("Time.UnmarshalJSON: input is not a JSON string".to_owned())
+                Err(self.mismatch("time.Time"))
             }
         }
     }

@@ -15,6 +15,8 @@ impl ConsumerConfig {
         limits: &ServerLimits,
         pedantic: bool,
     ) -> Result<Self, ApiError> {
+        // As nats-server does: what was asked for decides, not what becomes of it.
+        self.set_required_level();
         self.unlimited(pedantic)?;
         self.fill(stream, limits, pedantic)?;
         self.validate(stream, limits)?;
@@ -24,7 +26,6 @@ impl ConsumerConfig {
         if self.is_durable() && self.name.is_empty() {
             self.name.clone_from(&self.durable_name);
         }
-        self.set_required_level();
         Ok(self)
     }
 

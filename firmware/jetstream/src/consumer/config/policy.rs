@@ -88,7 +88,7 @@ texts! {
     PriorityPolicy {
         /// All alike.
         #[default]
-        None = "none" | "",
+        None = "none",
         /// Some only when there is much to do.
         Overflow = "overflow",
         /// One at a time.

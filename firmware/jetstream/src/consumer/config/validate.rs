@@ -1,3 +1,5 @@
+use std::num::{IntErrorKind, ParseIntError};
+
 use frond_subject::{Tree, is_literal, is_subset, is_valid_filter};
 
 use super::{AckPolicy, ConsumerConfig, DeliverPolicy, PriorityPolicy, Retention};
@@ -249,9 +251,9 @@ impl ConsumerConfig {
         match text.parse::<i64>() {
             Ok(freq) if freq >= 0 => Ok(()),
             Ok(_) => Err(CONSUMER_INVALID_SAMPLING.with("err", "<nil>")),
-            Err(_) => Err(CONSUMER_INVALID_SAMPLING.with(
+            Err(error) => Err(CONSUMER_INVALID_SAMPLING.with(
                 "err",
-                format!("strconv.Atoi: parsing {text:?}: invalid syntax"),
+                format!("strconv.Atoi: parsing {text:?}: {}", go_fault(&error)),
             )),
         }
     }
@@ -277,6 +279,18 @@ impl ConsumerConfig {
             refuse_if(!is_group_name(group), CONSUMER_INVALID_GROUP_NAME)?;
         }
         Ok(())
+    }
+}
+
+/// Why a text is no number, in Go's words.
+const fn go_fault(error: &ParseIntError) -> &'static str {
+    if matches!(
+        error.kind(),
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow
+    ) {
+        "value out of range"
+    } else {
+        "invalid syntax"
     }
 }
 

@@ -187,7 +187,7 @@ fn requests_outlive_a_reconnect_but_are_not_counted_without_their_client() {
     world.input(|_| ConsumerInput::Interest("r1"));
     world.publish("a.1", "x");
     assert_eq!(world.came(), ["x"]);
-    world.consumer.drop_gone(&|_| false);
+    world.consumer.drop_gone(&|_: &str| false);
     assert_eq!(world.consumer.info(world.now).num_waiting, 0);
 }
 
