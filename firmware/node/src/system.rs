@@ -8,6 +8,7 @@ mod ask;
 mod beat;
 mod client_info;
 mod events;
+pub(crate) mod packing;
 mod pending;
 mod request;
 pub(crate) mod server_info;

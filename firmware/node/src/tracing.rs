@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use frond_broker::{TraceEvent, TraceMark, TracePeer, TraceReport, TraceStep};
 use frond_clock::Now;
 use frond_jetstream::{SubId, Trial};
-use frond_wire::{Message, MessageBuf, headers};
+use frond_wire::{Message, MessageBuf, go_json, headers};
 use serde::Serialize;
 
 use crate::Node;
+use crate::system::packing::Packing;
 use crate::system::server_info::{ServerInfo, When};
 
 /// What the streams say about a message whose trace is still to be told.
@@ -151,12 +152,16 @@ impl Node {
             hops: report.hops,
             events,
         };
-        let asks = |key: &str| report.header.contains_key(key);
+        let accepted = report.header.get("Accept-Encoding");
+        let accepted = accepted.and_then(|values| values.first());
+        let packing = accepted.map_or(Packing::Plain, |value| Packing::accepted(value));
         let mut header = Vec::new();
-        if asks("Accept-Encoding") {
-            headers::set(&mut header, "Content-Encoding", "identity");
+        if let Some(name) = packing.name() {
+            headers::set(&mut header, "Content-Encoding", name);
         }
-        self.send(now, report.account, &report.subject, &header, &body);
+        if let Some(body) = packing.pack(go_json::to_vec(&body)) {
+            self.send_bytes(now, report.account, &report.subject, &header, &body);
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 use crate::limits::ANSWERS_WAITING_MAX;
 use crate::{Node, Output, ReportError, ReportRequest};
 
-use super::pending::{Asker, Encoding, Pending};
+use super::packing::Packing;
+use super::pending::{Asker, Pending};
 use super::server_info::ServerInfo;
 
 /// What was asked for, or why it isn't there.
@@ -149,12 +150,14 @@ impl Node {
         data: Option<String>,
         error: Option<ApiError>,
     ) {
+        let packing = if error.is_none() {
+            asker.packing
+        } else {
+            Packing::Plain
+        };
         let mut header = Vec::new();
-        match asker.encoding {
-            Encoding::Identity if error.is_none() => {
-                headers::set(&mut header, "Content-Encoding", "identity");
-            }
-            Encoding::Identity | Encoding::Plain => {}
+        if let Some(name) = packing.name() {
+            headers::set(&mut header, "Content-Encoding", name);
         }
         let data = data.and_then(|body| RawValue::from_string(body).ok());
         let answer = Answer {
@@ -162,7 +165,9 @@ impl Node {
             data: data.as_deref(),
             error,
         };
-        self.send(now, asker.account, &asker.reply, &header, &answer);
+        if let Some(body) = packing.pack(go_json::to_vec(&answer)) {
+            self.send_bytes(now, asker.account, &asker.reply, &header, &body);
+        }
     }
 
     /// Publishes an event or a bare answer.
@@ -176,7 +181,7 @@ impl Node {
         self.send(now, account, subject, &[], body);
     }
 
-    pub(crate) fn send(
+    fn send(
         &mut self,
         now: Now,
         account: AccountId,
@@ -184,11 +189,22 @@ impl Node {
         header: &[u8],
         body: &impl Serialize,
     ) {
+        self.send_bytes(now, account, subject, header, &go_json::to_vec(body));
+    }
+
+    pub(crate) fn send_bytes(
+        &mut self,
+        now: Now,
+        account: AccountId,
+        subject: &str,
+        header: &[u8],
+        payload: &[u8],
+    ) {
         let message = Message {
             subject,
             reply: None,
             header,
-            payload: &go_json::to_vec(body),
+            payload,
         };
         self.broker.publish_internal(now, account, &message, None);
     }

@@ -1,5 +1,7 @@
 use frond_account::AccountId;
-use frond_wire::{Headers, Message};
+use frond_wire::Message;
+
+use super::packing::Packing;
 
 /// An answer that waits for something outside the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,18 +17,7 @@ pub(crate) enum Pending {
 pub(crate) struct Asker {
     pub(crate) account: AccountId,
     pub(crate) reply: String,
-    pub(crate) encoding: Encoding,
-}
-
-/// How an answer is packed.
-///
-/// spec: nats-server v2.15.1 server/events.go `getAcceptEncoding`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Encoding {
-    /// It wasn't asked about.
-    Plain,
-    /// Plain, and said so.
-    Identity,
+    pub(crate) packing: Packing,
 }
 
 impl Asker {
@@ -35,16 +26,7 @@ impl Asker {
         Some(Self {
             account,
             reply: message.reply.filter(|reply| !reply.is_empty())?.to_owned(),
-            encoding: Encoding::wanted(message.header),
+            packing: Packing::wanted(message.header),
         })
-    }
-}
-
-impl Encoding {
-    fn wanted(header: &[u8]) -> Self {
-        match Headers::new(header).get("Accept-Encoding") {
-            None | Some("") => Self::Plain,
-            Some(_) => Self::Identity,
-        }
     }
 }
