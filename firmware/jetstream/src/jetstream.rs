@@ -16,6 +16,7 @@ use crate::fetches::Fetches;
 use crate::host::Host;
 use crate::io::{Input, Level, Output, Reach, SubId, Tenant};
 use crate::journal::Journal;
+use crate::parked::Parked;
 use crate::pending::Pending;
 use crate::replicator::Replicator;
 use crate::source::feed::FeedInput;
@@ -46,6 +47,8 @@ pub struct JetStream {
     pub(crate) routes: BTreeMap<SubId, Route>,
     pub(crate) cache: BodyCache,
     pub(crate) fetches: Fetches,
+    /// Reads of what is being written.
+    pub(crate) parked: Vec<Parked>,
     pub(crate) locks: Locks,
     pub(crate) timers: Timers<Alarm>,
     pub(crate) ids: Ids,
@@ -133,6 +136,7 @@ impl JetStream {
             routes: BTreeMap::new(),
             cache: BodyCache::new(facts.body_cache_bytes),
             fetches: Fetches::default(),
+            parked: Vec::new(),
             locks: Locks::default(),
             timers: Timers::new(),
             ids: Ids::default(),
@@ -433,6 +437,7 @@ impl JetStream {
             self.tell_consumers(stream, || ConsumerInput::Appended, reach);
             self.watch(stream);
         }
+        self.unpark();
     }
 
     /// Sets the alarm for what expires next in a stream.

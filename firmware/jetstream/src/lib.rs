@@ -20,6 +20,7 @@ mod io;
 mod jetstream;
 mod journal;
 pub mod limits;
+mod parked;
 mod pending;
 mod publish;
 mod publish_batch;

@@ -30,6 +30,8 @@ pub const SUBJECTS_PAGE_MAX: usize = 100_000;
 pub const MULTI_LAST_MAX: usize = 1024;
 /// Bytes of one batched direct get when the asker sets no bound.
 pub const DIRECT_BATCH_BYTES: u64 = 64 * 1024 * 1024;
+/// Reads that wait for what is being written; later ones are answered from what is kept.
+pub const PARKED_READS_MAX: usize = 4096;
 /// Messages read from the disk by one query.
 pub const FETCH_MESSAGES_MAX: usize = 256;
 /// Bodies of file streams kept in memory, all streams together, in bytes.

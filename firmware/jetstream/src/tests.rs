@@ -10,6 +10,7 @@ mod counters;
 mod disk;
 mod model;
 mod pair;
+mod parked;
 mod pausing;
 mod restart;
 mod schedules;

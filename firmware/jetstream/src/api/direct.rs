@@ -16,6 +16,7 @@ use crate::fetches::Purpose;
 use crate::host::Host;
 use crate::jetstream::JetStream;
 use crate::limits::{DIRECT_BATCH_BYTES, FETCH_MESSAGES_MAX, MULTI_LAST_MAX};
+use crate::parked::Read;
 use crate::stream::view::StreamView;
 
 /// A direct get that is being answered.
@@ -59,6 +60,20 @@ impl JetStream {
         if call.reply().is_none() {
             return;
         }
+        let host = self.find_stream(call.tenant, name);
+        if host.is_some_and(|host| host.stream.is_writing())
+            && let Ok(asked) = asked(call.body(), subject)
+        {
+            let read = Read::Direct(name.into(), subject.map(Into::into));
+            if self.park(call, name, &asked.one.last_by_subject, read) {
+                return;
+            }
+        }
+        self.direct_read(call, name, subject);
+    }
+
+    /// Answers from what is kept.
+    pub(crate) fn direct_read(&mut self, call: &Call, name: &str, subject: Option<&str>) {
         let is_open = |host: &&Host| host.stream.config.allow_direct;
         let Some(host) = self.find_stream(call.tenant, name).filter(is_open) else {
             self.no_responders(call);

@@ -12,6 +12,7 @@ use crate::errors::{self, ApiError};
 use crate::fetches::Purpose;
 use crate::io::Reach;
 use crate::jetstream::JetStream;
+use crate::parked::Read;
 use crate::pending::What;
 use crate::stream::view::StreamView;
 
@@ -80,6 +81,16 @@ impl Wanted {
 
 impl JetStream {
     pub(super) fn message_get(&mut self, call: &Call, name: &str) -> Outcome {
+        let asked = wanted(call.body(), self.facts.strict)?;
+        let read = Read::Api(name.into());
+        if self.park(call, name, &asked.last_by_subject, read) {
+            return Ok(None);
+        }
+        self.message_read(call, name)
+    }
+
+    /// Answers from what is kept.
+    pub(crate) fn message_read(&mut self, call: &Call, name: &str) -> Outcome {
         let asked = wanted(call.body(), self.facts.strict)?;
         let host = self.known_stream(call.tenant, name)?;
         let id = host.id();

@@ -136,6 +136,21 @@ impl Inflight {
             .unwrap_or(0)
     }
 
+    /// The newest message of `subject` that is on its way.
+    pub(crate) fn last_of_subject(&self, subject: &str) -> Option<Seq> {
+        if self.of_subject(subject) == 0 {
+            return None;
+        }
+        let subject = subject.as_bytes();
+        let mut back = self.queue.iter().rev();
+        back.find(|p| p.subject == subject).map(|p| p.seq)
+    }
+
+    /// The oldest that waits.
+    pub(crate) fn first(&self) -> Option<Seq> {
+        self.queue.front().map(|p| p.seq)
+    }
+
     /// Those waiting, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Proposed> {
         self.queue.iter()

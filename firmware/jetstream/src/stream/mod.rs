@@ -85,6 +85,22 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Whether messages are on their way to the disk.
+    pub(crate) fn is_writing(&self) -> bool {
+        !self.inflight.is_empty()
+    }
+
+    /// The newest message of `subject` on its way to the disk, if that will answer.
+    pub(crate) fn on_its_way(&self, subject: &str) -> Option<Seq> {
+        let last = self.inflight.last_of_subject(subject)?;
+        (self.health == Health::Sound).then_some(last)
+    }
+
+    /// Whether the disk has still to answer for the message with this sequence.
+    pub(crate) fn waits_for(&self, seq: Seq) -> bool {
+        self.health == Health::Sound && self.inflight.first().is_some_and(|first| first <= seq)
+    }
+
     /// A new stream.
     pub(crate) fn new(
         id: StreamId,
