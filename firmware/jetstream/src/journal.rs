@@ -24,6 +24,8 @@ pub(crate) struct Journal {
     soon_until: Option<Instant>,
     soon_batches: u64,
     agreed: VecDeque<Committed>,
+    /// Before anything that the replicator still has.
+    steps: VecDeque<Step>,
 }
 
 impl Journal {
@@ -36,6 +38,7 @@ impl Journal {
             soon_until: None,
             soon_batches: 0,
             agreed: VecDeque::new(),
+            steps: VecDeque::new(),
         }
     }
 
@@ -50,14 +53,15 @@ impl Journal {
         records: Vec<Record>,
         pending: Pending,
     ) -> Result<(), NotLeader> {
-        let records = if self.soon.is_empty() {
-            records
-        } else {
-            self.soon.iter().cloned().chain(records).collect()
-        };
+        // Apart from what is proposed: that may be refused, and this may not.
+        if !self.soon.is_empty() {
+            while let Some(step) = self.replicator.poll() {
+                self.steps.push_back(step);
+            }
+            let batch = self.soon_batch();
+            self.steps.push_back(Step::Append(batch));
+        }
         let ticket = self.replicator.propose(now, group, Entry { records })?;
-        self.soon.clear();
-        self.soon_until = None;
         self.waiting.entry(ticket).or_default().push(pending);
         Ok(())
     }
@@ -103,7 +107,7 @@ impl Journal {
 
     /// Moves what was proposed to `out`.
     pub(crate) fn proposed(&mut self, out: &mut VecDeque<Output>) {
-        while let Some(step) = self.replicator.poll() {
+        while let Some(step) = self.steps.pop_front().or_else(|| self.replicator.poll()) {
             match step {
                 Step::Append(batch) => out.push_back(Output::Append(batch)),
                 Step::Committed(committed) => self.agreed.push_back(committed),
@@ -117,12 +121,17 @@ impl Journal {
         if self.soon.is_empty() {
             return;
         }
+        let batch = self.soon_batch();
+        out.push_back(Output::Append(batch));
+    }
+
+    fn soon_batch(&mut self) -> Batch {
         self.soon_batches += 1;
         self.soon_until = None;
-        out.push_back(Output::Append(Batch {
+        Batch {
             ticket: Ticket(SOON_TICKETS | self.soon_batches),
             need: Need::Soon,
             records: std::mem::take(&mut self.soon),
-        }));
+        }
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use frond_clock::Now;
-use frond_ledger::{Batch, Need, Receipt, Ticket};
+use frond_ledger::{Batch, Need, Receipt, Record, Ticket};
 
 use crate::limits::BATCH_RECORDS_MAX;
 use crate::replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step};
@@ -30,11 +30,12 @@ impl Solo {
 
 impl Replicator for Solo {
     fn propose(&mut self, _: Now, _: GroupId, entry: Entry) -> Result<Ticket, NotLeader> {
-        if self
-            .open
-            .as_ref()
-            .is_some_and(|b| b.records.len() >= BATCH_RECORDS_MAX)
-        {
+        let brings_messages = entry.records.iter().any(Record::is_message);
+        // A full disk refuses messages: what brings none must not go down with them.
+        let ends = |batch: &Batch| {
+            batch.records.len() >= BATCH_RECORDS_MAX || batch.brings_messages() != brings_messages
+        };
+        if self.open.as_ref().is_some_and(ends) {
             self.close();
         }
         let last_ticket = &mut self.last_ticket;

@@ -112,3 +112,19 @@ pub struct Batch {
     /// What to keep, in order.
     pub records: Vec<Record>,
 }
+
+impl Record {
+    /// Whether it is a message: what fills a disk, and waits when one is full.
+    #[must_use]
+    pub const fn is_message(&self) -> bool {
+        matches!(self, Self::Put { .. })
+    }
+}
+
+impl Batch {
+    /// Whether any of it is a message.
+    #[must_use]
+    pub fn brings_messages(&self) -> bool {
+        self.records.iter().any(Record::is_message)
+    }
+}

@@ -7,7 +7,7 @@ use frond_ledger::{Batch, DiskFault, Fetched, Need, Query, Receipt, Record, Tick
 use frond_store::{Checkpointer, FileDisk, Reader, Store, Woken, Writer};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::limits::{FOLD_EVERY, SOON_WAIT, SPACE_STEP_BYTES, SYNC_BYTES_MAX, THREAD_STACK_BYTES};
+use crate::limits::{FOLD_EVERY, SOON_WAIT, SYNC_BYTES_MAX, THREAD_STACK_BYTES};
 
 /// What the disk's threads tell the core.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) enum DiskEvent {
         /// What was there.
         fetched: Fetched,
     },
-    /// Free bytes on the medium.
+    /// There is space again: bytes for messages.
     Free(u64),
 }
 
@@ -138,19 +138,23 @@ fn write_loop(
     events: &UnboundedSender<DiskEvent>,
 ) {
     let mut held: Vec<Batch> = Vec::new();
+    let mut later: Vec<Batch> = Vec::new();
     loop {
         let mut bytes: usize = held.iter().map(size_of).sum();
         let open = gather(batches, &mut held, &mut bytes);
         while !held.is_empty() {
             let rest = held.split_off(writer.group(&held));
             let group = std::mem::replace(&mut held, rest);
-            if events.send(write(&mut writer, &group)).is_err() {
+            let written = write(&mut writer, group, open);
+            if !written.events.into_iter().all(|it| events.send(it).is_ok()) {
                 return;
             }
+            later.extend(written.later);
         }
         if !open {
             return;
         }
+        held.append(&mut later);
     }
 }
 
@@ -186,19 +190,48 @@ fn take(held: &mut Vec<Batch>, bytes: &mut usize, batch: Batch) {
     held.push(batch);
 }
 
-/// One write and one sync, or the reason why not.
-fn write(writer: &mut Writer<File>, batches: &[Batch]) -> DiskEvent {
+/// What became of a group.
+#[derive(Default)]
+struct Written {
+    events: Vec<DiskEvent>,
+    /// Nobody waits for these, and they found no space: they are tried again.
+    later: Vec<Batch>,
+}
+
+/// One write and one sync, or the reason why not. A disk without space for messages still takes
+/// what brings none.
+fn write(writer: &mut Writer<File>, batches: Vec<Batch>, open: bool) -> Written {
     let bytes = batches.iter().map(size_of).sum();
-    match commit(writer, batches) {
-        Ok(receipts) => DiskEvent::Committed { receipts, bytes },
-        Err(fault) => {
-            let tickets = batches.iter().map(|batch| batch.ticket).collect();
-            DiskEvent::Refused {
-                tickets,
-                fault,
-                bytes,
-            }
+    let fault = match commit(writer, &batches) {
+        Ok(receipts) => {
+            return Written {
+                events: vec![DiskEvent::Committed { receipts, bytes }],
+                later: Vec::new(),
+            };
         }
+        Err(fault) => fault,
+    };
+    let is_full = fault == DiskFault::Full;
+    let (messages, rest): (Vec<_>, Vec<_>) = batches.into_iter().partition(Batch::brings_messages);
+    if is_full && !messages.is_empty() {
+        let mut written = write(writer, rest, open);
+        written.events.insert(0, refused(&messages, fault));
+        return written;
+    }
+    let may_wait = is_full && open && bytes < SYNC_BYTES_MAX;
+    let waits = |batch: &Batch| may_wait && batch.need == Need::Soon;
+    let (later, none): (Vec<_>, Vec<_>) = messages.into_iter().chain(rest).partition(waits);
+    Written {
+        events: vec![refused(&none, fault)],
+        later,
+    }
+}
+
+fn refused(batches: &[Batch], fault: DiskFault) -> DiskEvent {
+    DiskEvent::Refused {
+        tickets: batches.iter().map(|batch| batch.ticket).collect(),
+        fault,
+        bytes: batches.iter().map(size_of).sum(),
     }
 }
 
@@ -218,7 +251,6 @@ fn read_loop(
 /// Folds the journal into the block store when there is enough of it or it is old enough, and
 /// looks at the free space. Ends after the writer did, with nothing left in the journal.
 fn fold_loop(mut checkpointer: Checkpointer<FileDisk>, events: &UnboundedSender<DiskEvent>) {
-    let mut told: Option<u64> = None;
     loop {
         let woken = checkpointer.wait(FOLD_EVERY);
         // A failure is logged and remembered by the store; the journal keeps everything.
@@ -226,14 +258,10 @@ fn fold_loop(mut checkpointer: Checkpointer<FileDisk>, events: &UnboundedSender<
         if woken == Woken::Closed {
             return;
         }
-        let Ok(free) = checkpointer.free_bytes() else {
-            continue;
-        };
-        if told.is_none_or(|told| told.abs_diff(free) > SPACE_STEP_BYTES || free == 0) {
-            told = Some(free);
-            if events.send(DiskEvent::Free(free)).is_err() {
-                return;
-            }
+        if let Some(bytes) = checkpointer.resumed()
+            && events.send(DiskEvent::Free(bytes)).is_err()
+        {
+            return;
         }
     }
 }

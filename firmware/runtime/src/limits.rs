@@ -44,8 +44,6 @@ pub(crate) const SOON_WAIT: Duration = Duration::from_millis(1000);
 /// How long the journal waits to be folded into the block store when it is not half full before;
 /// free space is looked at as often.
 pub(crate) const FOLD_EVERY: Duration = Duration::from_secs(3);
-/// Free space is told again when it moved by this much.
-pub(crate) const SPACE_STEP_BYTES: u64 = 1 << 20;
 /// The largest journal that is made, whatever `max_payload` is.
 pub(crate) const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 /// Stack of a disk thread.

@@ -123,6 +123,11 @@ impl Blocks {
         self.read_only.load(Ordering::Relaxed)
     }
 
+    /// Bytes of the medium that the file holds.
+    pub(crate) fn allocated_bytes(&self) -> std::io::Result<u64> {
+        self.file.allocated_bytes()
+    }
+
     /// Reads back everything that was written since the last time.
     pub(crate) fn verify(&self) -> std::io::Result<()> {
         self.written.verify(&*self.file)

@@ -9,8 +9,10 @@ use crate::delta::Delta;
 use crate::disk::Disk;
 use crate::error::{fault_of, fault_of_blocks};
 use crate::fold::{Fingerprint, Fold};
+use crate::limits::{FOLD_BYTES, RESUME_BYTES};
 use crate::open::UNPROVEN_NAME;
 use crate::shared::Shared;
+use crate::space::{Space, fold_bytes};
 use crate::tables;
 
 /// Folds the journal's tail into the block store, on a thread of its own.
@@ -20,6 +22,7 @@ pub struct Checkpointer<D: Disk> {
     shared: Arc<Shared>,
     reserve_bytes: u64,
     journal_bytes: u64,
+    space: Space,
     /// Whether this start has shown that the block store works.
     proven: bool,
 }
@@ -41,14 +44,18 @@ impl<D: Disk> Checkpointer<D> {
         shared: Arc<Shared>,
         reserve_bytes: u64,
         journal_bytes: u64,
+        space: Space,
     ) -> Self {
-        Self {
+        let new = Self {
             disk,
             shared,
             reserve_bytes,
             journal_bytes,
+            space,
             proven: false,
-        }
+        };
+        new.survey();
+        new
     }
 
     /// Blocks until a checkpoint is due, at most for `at_most` (one to five seconds).
@@ -56,7 +63,9 @@ impl<D: Disk> Checkpointer<D> {
     pub fn wait(&self, at_most: Duration) -> Woken {
         let pressed = |tail: &crate::shared::Tail| {
             // After a fault it is the clock that tries again, not the pressure.
-            tail.fault.is_none() && (tail.head - tail.folded) * 2 >= self.journal_bytes
+            let unfolded = tail.head - tail.folded;
+            let is_due = unfolded * 2 >= self.journal_bytes || tail.is_wanted && unfolded > 0;
+            tail.fault.is_none() && is_due
         };
         let tail = self
             .shared
@@ -84,7 +93,11 @@ impl<D: Disk> Checkpointer<D> {
                 Ok(()) => freed += self.release(&delta),
                 Err(fault) => {
                     Counters::add(&self.shared.counters.checkpoints_failed, 1);
+                    if fault == DiskFault::Full {
+                        self.space.ran_out();
+                    }
                     let before = self.shared.update(|tail| tail.fault.replace(fault.clone()));
+                    self.survey();
                     // It is tried again every few seconds: a full disk isn't filled with this.
                     if before.as_ref() != Some(&fault) {
                         tracing::warn!(?fault, "checkpoint failed; the journal keeps what it has");
@@ -93,6 +106,7 @@ impl<D: Disk> Checkpointer<D> {
                 }
             }
         }
+        self.survey();
         if !self.proven {
             // At worst it stays, and the next start checks what it need not.
             self.proven = self.disk.remove(UNPROVEN_NAME).is_ok();
@@ -100,13 +114,37 @@ impl<D: Disk> Checkpointer<D> {
         Ok(freed)
     }
 
-    /// Bytes that can still be written, the reserve not counted.
-    ///
-    /// # Errors
-    /// When the system does not tell.
-    pub fn free_bytes(&self) -> Result<u64, DiskFault> {
+    /// Whether messages that were refused for want of space may come again: the bytes there are
+    /// for them, once after each refusal.
+    #[must_use]
+    pub fn resumed(&self) -> Option<u64> {
+        self.shared.update(|tail| {
+            let room = tail.messages_until.saturating_sub(tail.head);
+            let is_over = tail.refused && room >= RESUME_BYTES;
+            tail.refused &= !is_over;
+            is_over.then_some(room)
+        })
+    }
+
+    /// Bytes that can still be written, in the block store's file and beside it.
+    fn free_bytes(&self) -> Result<u64, DiskFault> {
         let free = self.disk.free_bytes().map_err(|error| fault_of(&error))?;
-        Ok(free.saturating_sub(self.reserve_bytes))
+        let allocated = self.shared.blocks.allocated_bytes();
+        let allocated = allocated.map_err(|error| fault_of(&error))?;
+        Ok(free.saturating_add(self.space.slack_bytes(allocated)))
+    }
+
+    /// How many bytes of messages the journal may hold so that they can be folded and the reserve
+    /// is left; where the system does not tell, as many as it likes.
+    fn message_room(&self) -> u64 {
+        let free = self.free_bytes().unwrap_or(u64::MAX);
+        free.saturating_sub(self.reserve_bytes + FOLD_BYTES) / 2
+    }
+
+    /// Tells the writer.
+    fn survey(&self) {
+        let room = self.message_room();
+        self.shared.update(|tail| tail.allow(room));
     }
 
     /// What is to be folded next: what an earlier call could not, else all there is.
@@ -125,41 +163,54 @@ impl<D: Disk> Checkpointer<D> {
         Some(frozen)
     }
 
-    fn fold(&self, delta: &Delta) -> Result<(), DiskFault> {
+    fn fold(&mut self, delta: &Delta) -> Result<(), DiskFault> {
         let blocks = &self.shared.blocks;
         if blocks.is_closed() {
             blocks.reopen().map_err(|error| fault_of_blocks(&error))?;
         }
-        // Copy-on-write needs the new pages and the path to them before any old one is free.
-        let needed = 2 * (delta.end_lsn - self.shared.tail().folded);
-        if self.free_bytes()? < needed {
+        if self.free_bytes()? < fold_bytes(delta.message_bytes()) {
             return Err(DiskFault::Full);
         }
         let done = blocks.with(|database| {
             let write = tables::begin(database)?;
-            let fingerprints = Fold::new(&write)?.run(delta)?;
+            let folded = Fold::new(&write)?.run(delta)?;
             write.commit()?;
-            verify(database, &fingerprints)
+            verify(database, &folded.written)?;
+            Ok(folded)
         });
         let done = done
             .map_err(|error| fault_of_blocks(&error))
-            .and_then(|()| blocks.verify().map_err(|error| fault_of(&error)));
-        if done.is_err() {
-            // Whatever redb believes now, only what the file says counts.
-            if let Err(error) = blocks.reopen() {
-                tracing::error!(%error, "the block store cannot be reopened");
+            .and_then(|folded| {
+                blocks
+                    .verify()
+                    .map_err(|error| fault_of(&error))
+                    .map(|()| folded)
+            });
+        match done {
+            Ok(folded) => {
+                self.space.folded(folded.added_bytes, folded.removed_bytes);
+                Ok(())
+            }
+            Err(fault) => {
+                // Whatever redb believes now, only what the file says counts.
+                if let Err(error) = blocks.reopen() {
+                    tracing::error!(%error, "the block store cannot be reopened");
+                }
+                Err(fault)
             }
         }
-        done
     }
 
     fn release(&self, delta: &Delta) -> u64 {
         Counters::add(&self.shared.counters.checkpoints, 1);
+        let room = self.message_room();
         let (freed, fault) = self.shared.update(|tail| {
             let freed = delta.end_lsn - tail.folded;
             tail.folded = delta.end_lsn;
             tail.frozen = None;
-            (freed, tail.fault.take())
+            let fault = tail.fault.take();
+            tail.allow(room);
+            (freed, fault)
         });
         if fault.is_some() {
             tracing::info!("checkpoints work again");

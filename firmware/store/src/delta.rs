@@ -57,6 +57,13 @@ impl Delta {
         self.streams.is_empty() && self.values.is_empty()
     }
 
+    /// Bytes of its messages.
+    pub(crate) fn message_bytes(&self) -> u64 {
+        let streams = self.streams.values();
+        let puts = streams.flat_map(|stream| stream.puts.values());
+        puts.map(|(_, body)| body.bytes().len() as u64 + 64).sum()
+    }
+
     pub(crate) fn apply(&mut self, record: &Record) {
         self.note_ids(record);
         match record {

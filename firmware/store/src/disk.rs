@@ -73,6 +73,14 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
         self.len().map(|len| len == 0)
     }
 
+    /// Bytes of the medium that it holds: less than its length when it has holes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        self.len()
+    }
+
     /// Fills `buf` from `offset`.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock, statvfs};
@@ -90,6 +90,11 @@ impl Guard for FileLock {}
 impl DiskFile for File {
     fn len(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        // The unit of this count is fixed, whatever the file system's blocks are.
+        Ok(self.metadata()?.blocks().saturating_mul(512))
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {

@@ -18,6 +18,14 @@ pub(crate) struct Fingerprint {
     pub(crate) crc: u32,
 }
 
+/// What a run did.
+pub(crate) struct Folded {
+    pub(crate) written: Vec<Fingerprint>,
+    /// Bytes of blocks put in and taken out.
+    pub(crate) added_bytes: u64,
+    pub(crate) removed_bytes: u64,
+}
+
 /// Puts the effect of a run of records into one transaction.
 pub(crate) struct Fold<'t> {
     blocks: BlockFold<'t>,
@@ -51,7 +59,7 @@ impl<'t> Fold<'t> {
     }
 
     /// The whole of `delta`, and the mark that says so; what was written, to be verified.
-    pub(crate) fn run(mut self, delta: &Delta) -> Result<Vec<Fingerprint>, redb::Error> {
+    pub(crate) fn run(mut self, delta: &Delta) -> Result<Folded, redb::Error> {
         let mut mark = Mark::read(&self.marks[0], &self.marks[1])?.unwrap_or_default();
         self.again = mark.folded >= delta.end_lsn;
         for (&stream, change) in &delta.streams {
@@ -78,8 +86,13 @@ impl<'t> Fold<'t> {
             key: key.to_vec(),
             crc: crc32fast::hash(&row),
         });
+        let (added_bytes, removed_bytes) = (self.blocks.added_bytes, self.blocks.removed_bytes);
         self.fingerprints.extend(self.blocks.fingerprints());
-        Ok(self.fingerprints)
+        Ok(Folded {
+            written: self.fingerprints,
+            added_bytes,
+            removed_bytes,
+        })
     }
 
     fn fold_stream(&mut self, stream: StreamId, change: &StreamDelta) -> Result<(), redb::Error> {

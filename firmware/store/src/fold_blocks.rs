@@ -9,6 +9,7 @@ use crate::delta::StreamDelta;
 use crate::fold::Fingerprint;
 use crate::limits::{BLOCK_BYTES_SMALL, BLOCK_MESSAGES_MAX};
 use crate::ranges::Ranges;
+use crate::space::row_bytes;
 use crate::tables::{self, Bytes2, ROW_V1, block_key, parse_block_key};
 
 /// Changes blocks of messages inside one transaction.
@@ -18,6 +19,9 @@ pub(crate) struct BlockFold<'t> {
     dead: Bytes2<'t>,
     /// Checksums of the heads and bodies of the blocks written, by key.
     written: BTreeMap<[u8; 12], [u32; 2]>,
+    /// Bytes of rows put in and taken out.
+    pub(crate) added_bytes: u64,
+    pub(crate) removed_bytes: u64,
 }
 
 impl<'t> BlockFold<'t> {
@@ -27,6 +31,8 @@ impl<'t> BlockFold<'t> {
             bodies: write.open_table(tables::BODIES)?,
             dead: write.open_table(tables::DEAD)?,
             written: BTreeMap::new(),
+            added_bytes: 0,
+            removed_bytes: 0,
         })
     }
 
@@ -219,6 +225,7 @@ impl<'t> BlockFold<'t> {
     fn insert(&mut self, stream: StreamId, messages: &Messages) -> Result<(), redb::Error> {
         for block in encode_blocks(messages, |first| block_key(stream, first)) {
             let key = block_key(stream, block.first);
+            self.added_bytes += row_bytes(block.heads.len()) + row_bytes(block.bodies.len());
             self.heads.insert(&key[..], &block.heads[..])?;
             self.bodies.insert(&key[..], &block.bodies[..])?;
             let crcs = [&block.heads, &block.bodies].map(|value| crc32fast::hash(value));
@@ -234,8 +241,10 @@ impl<'t> BlockFold<'t> {
     }
 
     fn remove_key(&mut self, key: &[u8]) -> Result<(), redb::Error> {
-        self.heads.remove(key)?;
-        self.bodies.remove(key)?;
+        for table in [&mut self.heads, &mut self.bodies] {
+            let removed = table.remove(key)?;
+            self.removed_bytes += removed.map_or(0, |row| row_bytes(row.value().len()));
+        }
         self.dead.remove(key)?;
         Ok(())
     }

@@ -67,6 +67,7 @@ mod record_code;
 mod replay;
 mod salvage;
 mod shared;
+mod space;
 mod stream_row;
 mod tables;
 mod writer;

@@ -24,6 +24,15 @@ pub const ENCODE_BUFFER_KEPT_BYTES: usize = 64 * 1024;
 /// Sequences reported as lost by one hole in the journal.
 pub const LOST_PER_HOLE_MAX: u64 = 1 << 20;
 
+/// Free bytes that a checkpoint with messages needs beside them.
+pub const FOLD_BYTES: u64 = 256 * 1024;
+
+/// Free bytes that a checkpoint without messages needs.
+pub const FOLD_SMALL_BYTES: u64 = 64 * 1024;
+
+/// Room for messages at which those that were refused may come again.
+pub const RESUME_BYTES: u64 = 64 * 1024;
+
 /// Bytes that one step copies out of a damaged block store.
 pub const SALVAGE_BYTES: usize = 1024 * 1024;
 

@@ -4,9 +4,10 @@ use bytes::Bytes;
 use frond_ledger::{ConsumerId, Damage, Head, Seq, StreamId};
 use redb::{ReadTransaction, ReadableTable};
 
-use crate::block::{Heads, decode_bodies, decode_heads};
+use crate::block::{Heads, decode_bodies, decode_heads, decode_summary};
 use crate::coding::unseal;
 use crate::ranges::Ranges;
+use crate::space::row_bytes;
 use crate::stream_row::StreamRow;
 use crate::tables::{self, Mark, ROW_V1, parse_block_key, parse_consumer_key};
 
@@ -18,6 +19,8 @@ pub(crate) struct Loaded {
     pub(crate) streams: BTreeMap<StreamId, LoadedStream>,
     pub(crate) values: BTreeMap<Box<str>, Bytes>,
     pub(crate) damage: Vec<Damage>,
+    /// Bytes that the rows of blocks hold.
+    pub(crate) block_bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -187,6 +190,8 @@ impl Loaded {
             if removed.get(&tables::stream_key(stream)[..])?.is_some() {
                 continue;
             }
+            let bodies_len = decode_summary(key, first, value.value()).map_or(0, |s| s.body_bytes);
+            self.block_bytes += row_bytes(value.value().len()) + row_bytes(bodies_len);
             let dead = dead.get(key)?;
             let dead = dead.map(|row| {
                 let mut cut = unseal(key, ROW_V1, row.value())?;

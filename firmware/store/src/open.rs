@@ -21,6 +21,7 @@ use crate::record_code::decode_records;
 use crate::replay::{Replay, Step, replay};
 use crate::salvage::salvage;
 use crate::shared::{Shared, Tail};
+use crate::space::Space;
 use crate::tables::Mark;
 use crate::writer::Writer;
 
@@ -94,6 +95,7 @@ impl<D: Disk> Opener<'_, D> {
         let (mut delta, lost) = self.apply(replayed, &loaded);
         delta.end_lsn = head;
         loaded.damage.append(&mut self.damage);
+        let space = Space::new(loaded.block_bytes);
         let recovered = overlay::recovered(loaded, &delta, lost);
         for damage in &recovered.damage {
             tracing::error!(
@@ -119,6 +121,7 @@ impl<D: Disk> Opener<'_, D> {
                 Arc::clone(&shared),
                 self.options.reserve_bytes,
                 ring_bytes,
+                space,
             ),
             writer: Writer::new(
                 journal,

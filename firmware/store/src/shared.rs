@@ -30,6 +30,12 @@ pub(crate) struct Tail {
     pub(crate) folded: u64,
     /// End of the journal.
     pub(crate) head: u64,
+    /// Messages may be written up to here: what lies before can be folded, and more goes on.
+    pub(crate) messages_until: u64,
+    /// The writer waits for room.
+    pub(crate) is_wanted: bool,
+    /// Messages were refused for want of space since somebody asked.
+    pub(crate) refused: bool,
     /// Why the last checkpoint failed.
     pub(crate) fault: Option<DiskFault>,
     /// The writer is gone: no more records come.
@@ -83,6 +89,15 @@ impl Shared {
 }
 
 impl Tail {
+    /// The disk has space for so many bytes of messages in the journal; none while it is full.
+    pub(crate) fn allow(&mut self, message_bytes: u64) {
+        let room = match self.fault {
+            Some(DiskFault::Full) => 0,
+            Some(DiskFault::ReadOnly | DiskFault::Failed(_)) | None => message_bytes,
+        };
+        self.messages_until = self.folded.saturating_add(room);
+    }
+
     pub(crate) fn answer(&self, stream: StreamId, seq: Seq) -> Answer {
         match (self.active.answer(stream, seq), &self.frozen) {
             (Answer::Before, Some(frozen)) => frozen.answer(stream, seq),

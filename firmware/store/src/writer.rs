@@ -9,7 +9,7 @@ use crate::frame::{BATCH_HEADER_BYTES, FRAME_HEADER_BYTES, FrameHeader, frame_sp
 use crate::journal::Journal;
 use crate::limits::{ENCODE_BUFFER_KEPT_BYTES, JOURNAL_PAGE_BYTES};
 use crate::record_code::{encode_records, encoded_bytes_max};
-use crate::shared::Shared;
+use crate::shared::{Shared, Tail};
 use core::time::Duration;
 
 /// Appends to the journal: the [`Engine`] for [`frond_ledger::commit`].
@@ -60,10 +60,14 @@ impl<F: DiskFile> Writer<F> {
     }
 
     /// How many of the first of `batches` to commit at once: at least one, and no more than fit
-    /// a quarter of the journal, so that a commit never waits for an empty one.
+    /// a quarter of the journal and the space, so that a commit never waits for an empty one.
     #[must_use]
     pub fn group(&self, batches: &[Batch]) -> usize {
-        let bytes_max = self.journal.ring_bytes() / 4;
+        let room = {
+            let tail = self.shared.tail();
+            tail.messages_until.saturating_sub(tail.folded)
+        };
+        let bytes_max = room.min(self.journal.ring_bytes() / 4);
         let mut bytes = 0;
         let fitting = batches.iter().take_while(|batch| {
             bytes += BATCH_HEADER_BYTES as u64 + encoded_bytes_max(&batch.records);
@@ -89,7 +93,7 @@ impl<F: DiskFile> Writer<F> {
             )));
         }
         self.taken.push(batch.records.clone());
-        self.await_room()
+        self.await_room(batch.brings_messages())
     }
 
     /// Room for the headers of the frame and of one batch; where its content starts.
@@ -106,17 +110,35 @@ impl<F: DiskFile> Writer<F> {
         (self.frame.len() as u64).next_multiple_of(JOURNAL_PAGE_BYTES)
     }
 
-    /// Waits for the checkpointer until the frame fits without touching unfolded bytes.
-    fn await_room(&self) -> Result<(), DiskFault> {
-        let end = self.head + self.span();
-        let fits = |folded: u64| end - folded <= self.journal.ring_bytes();
-        let tail = self.shared.wait(self.room_wait, |tail| {
-            fits(tail.folded) || tail.fault.is_some()
-        });
-        if fits(tail.folded) {
+    /// Waits for the checkpointer until the frame fits without touching unfolded bytes. Messages
+    /// leave a quarter of the journal to the rest, and keep to what the disk has space for.
+    fn await_room(&self, messages: bool) -> Result<(), DiskFault> {
+        let (span, ring) = (self.span(), self.journal.ring_bytes());
+        let end = self.head + span;
+        let ring_max = if messages {
+            span.max(ring - ring / 4)
+        } else {
+            ring
+        };
+        let fits = |tail: &Tail| {
+            end - tail.folded <= ring_max && (!messages || end <= tail.messages_until)
+        };
+        // With nothing left to fold no checkpoint makes room.
+        let is_hopeless = |tail: &Tail| tail.fault.is_some() || tail.folded == self.head;
+        if fits(&self.shared.tail()) {
             return Ok(());
         }
-        Err(tail.fault.clone().unwrap_or(DiskFault::Full))
+        self.shared.update(|tail| tail.is_wanted = true);
+        let mut tail = self
+            .shared
+            .wait(self.room_wait, |tail| fits(tail) || is_hopeless(tail));
+        tail.is_wanted = false;
+        if fits(&tail) {
+            return Ok(());
+        }
+        let fault = tail.fault.clone().unwrap_or(DiskFault::Full);
+        tail.refused |= messages && fault == DiskFault::Full;
+        Err(fault)
     }
 
     /// Writes the frame, syncs, and lets readers see it.

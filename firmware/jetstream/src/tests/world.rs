@@ -271,6 +271,11 @@ impl World {
 
     /// The disk refuses the oldest batch.
     pub(super) fn disk_refuses(&mut self, fault: DiskFault) {
+        // A full disk takes what brings no messages.
+        let takes = |batch: &Batch| fault == DiskFault::Full && !batch.brings_messages();
+        while self.queue.len() > 1 && self.queue.front().is_some_and(takes) {
+            self.disk_answers(1);
+        }
         let batch = self.queue.pop_front().expect("a batch to refuse");
         self.input(Input::Refused {
             ticket: batch.ticket,

@@ -1,10 +1,10 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::memory::MemoryDisk;
-use super::scratch::{fetch, put, seqs, small, stream, write};
+use super::scratch::{S, fetch, put, seqs, small, stream, write};
 use crate::{Store, StoreError, Woken};
 use core::time::Duration;
-use frond_ledger::DiskFault;
+use frond_ledger::{DiskFault, Record};
 
 fn open(disk: &MemoryDisk, nonce: u64) -> (Store<MemoryDisk>, frond_ledger::Recovered) {
     Store::open(disk.clone(), &small(nonce)).unwrap()
@@ -49,7 +49,11 @@ fn a_full_disk_stops_checkpoints_then_writes_and_heals_by_itself() {
             Err(fault) => break assert_eq!(fault, DiskFault::Full),
         }
     }
-    assert_eq!(last, 63);
+    assert_eq!(
+        last, 31,
+        "from the first failure on there is no space for messages"
+    );
+    while write(&mut store, vec![stream()]).is_ok() {}
     assert_eq!(fetch(&store, &[1, last]).messages.len(), 2);
     let (unfolded, failed) = {
         let counts = store.reader.counts();
@@ -132,4 +136,39 @@ fn a_medium_that_turns_read_only_is_read_on_and_written_again_when_it_can_be() {
     let (store, recovered) = open(&disk, 2);
     assert_eq!(seqs(&recovered), [1, 2]);
     assert_eq!(fetch(&store, &[1, 2]).missing, []);
+}
+
+#[test]
+fn a_full_disk_refuses_messages_and_takes_the_rest_until_a_purge_makes_room() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream()]).unwrap();
+    let text = "x".repeat(1000);
+    let mut last = 0;
+    let mut fill = |store: &mut Store<MemoryDisk>| {
+        let written = write(store, vec![put(last + 1, &text)]);
+        last += u64::from(written.is_ok());
+        written.map(|()| last)
+    };
+    for _ in 0..600 {
+        fill(&mut store).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+    }
+    // No byte more than what the files have: whatever is written goes where something was.
+    disk.faults.free.store(0, Relaxed);
+    disk.faults.is_full.store(true, Relaxed);
+    while store.checkpointer.checkpoint().is_ok() && fill(&mut store).is_ok() {}
+    assert_eq!(fill(&mut store), Err(DiskFault::Full));
+    assert_eq!(store.checkpointer.resumed(), None);
+    let floor = Record::Floor {
+        stream: S,
+        first: 500,
+        last: 600,
+    };
+    write(&mut store, vec![floor]).expect("a purge needs no space");
+    store.checkpointer.checkpoint().unwrap();
+    assert!(store.checkpointer.resumed().is_some());
+    assert_eq!(store.checkpointer.resumed(), None, "it is told once");
+    fill(&mut store).unwrap();
+    store.checkpointer.checkpoint().unwrap();
 }

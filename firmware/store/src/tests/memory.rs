@@ -24,6 +24,8 @@ pub(super) struct Faults {
     pub(super) free: AtomicU64,
     /// Growing a file or writing to it past this many bytes fails.
     pub(super) file_bytes_max: AtomicU64,
+    /// No file grows any more.
+    pub(super) is_full: AtomicBool,
 }
 
 impl Default for Faults {
@@ -34,6 +36,7 @@ impl Default for Faults {
             garble: false.into(),
             free: u64::MAX.into(),
             file_bytes_max: u64::MAX.into(),
+            is_full: false.into(),
         }
     }
 }
@@ -101,7 +104,9 @@ impl MemoryFile {
         if self.faults.read_only.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
-        if end > self.faults.file_bytes_max.load(Ordering::Relaxed) {
+        let grows = end > self.bytes.lock().unwrap().len() as u64;
+        let is_full = grows && self.faults.is_full.load(Ordering::Relaxed);
+        if is_full || end > self.faults.file_bytes_max.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         Ok(())
