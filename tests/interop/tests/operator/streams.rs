@@ -6,8 +6,8 @@ use frond_account::jwt::JetStreamLimits;
 use interop::{Server, Setup, wait_for_async};
 use serde_json::Value;
 
-use super::realm::Realm;
-use super::{BOTH, BOUND, FULL, ask};
+use super::realm::{Realm, now_s};
+use super::{BOTH, BOUND, FULL, ask, heard, watched};
 
 async fn error_code(client: &Client) -> Value {
     let answer = client.request("$JS.API.INFO", "".into()).await.unwrap();
@@ -51,5 +51,29 @@ async fn streams_go_out_of_reach_and_come_back_with_the_claims() {
         })
         .await;
         assert_eq!(back.info().await.unwrap().state.messages, 1, "{kind:?}");
+    }
+}
+
+/// O5: the streams of an account whose time is over are nobody's fault.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_account_with_streams_leaves_the_server_well() {
+    for kind in BOTH {
+        let realm = Realm::new();
+        let rest = format!("{FULL}jetstream {{ store_dir: \"$DIR/js\" }}\n");
+        let server = Server::start(kind, &Setup::config(&realm.config(&rest)));
+        let admin = realm.admin().connect(&server).await;
+        let brief = realm.account_jwt(|claims| claims.expires = now_s() + 3);
+        ask(&admin, "$SYS.REQ.CLAIMS.UPDATE", brief).await;
+        let (client, mut seen) = watched(&realm.user(|_| {}), &server).await;
+        let orders = jetstream::stream::Config {
+            name: "ORDERS".into(),
+            subjects: vec!["orders".into()],
+            ..Default::default()
+        };
+        let streams = jetstream::new(client);
+        streams.create_stream(orders).await.unwrap();
+        heard(&mut seen, "account authentication expired").await;
+        let health = ask(&admin, "$SYS.REQ.SERVER.PING.HEALTHZ", String::new()).await;
+        assert_eq!(health["data"]["status"], "ok", "{kind:?} {health}");
     }
 }
