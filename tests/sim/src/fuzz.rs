@@ -3,12 +3,14 @@
 //!
 //! Each panics when a promise is broken and accepts any bytes.
 
+mod backup;
 mod config;
 mod store;
 mod subject;
 mod websocket;
 mod wire;
 
+pub use backup::backup;
 pub use config::config;
 pub use store::store;
 pub use subject::subject;

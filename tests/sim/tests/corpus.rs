@@ -47,6 +47,11 @@ fn websocket() {
 }
 
 #[test]
+fn backup() {
+    replay("backup", sim::fuzz::backup);
+}
+
+#[test]
 fn store() {
     replay("store", sim::fuzz::store);
 }

@@ -85,6 +85,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "firmware/node",
             "firmware/leaf",
+            "firmware/backup",
             "firmware/store",
             "firmware/websocket",
             "hub/route",
