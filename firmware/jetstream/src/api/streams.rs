@@ -75,7 +75,7 @@ impl JetStream {
             ));
         }
         validate::normalise(&mut config, asked.pedantic)?;
-        self.inherit(call.tenant, &mut config)?;
+        self.inherit(call.tenant, &mut config, asked.pedantic)?;
         if let Some(host) = self.find_stream(call.tenant, name) {
             if host.stream.config != config {
                 return Err(errors::STREAM_NAME_EXIST);
@@ -242,6 +242,7 @@ impl JetStream {
         &self,
         tenant: Tenant,
         config: &mut StreamConfig,
+        pedantic: bool,
     ) -> Result<(), ApiError> {
         if let Some(max) = self.facts.duplicate_window_ns_max
             && config.duplicate_window > max
@@ -260,7 +261,12 @@ impl JetStream {
             if is_too_small(origin) {
                 return Err(errors::MIRROR_MAX_MESSAGE_SIZE_TOO_BIG);
             }
-            config.mirror_direct |= origin.stream.config.allow_direct;
+            let allows = origin.stream.config.allow_direct;
+            if pedantic && config.mirror_direct != allows {
+                let text = "origin stream has direct get set, mirror has it disabled";
+                return Err(errors::PEDANTIC.with("err", text));
+            }
+            config.mirror_direct = allows;
         }
         for source in config.sources.iter().filter(|s| s.external.is_none()) {
             if self

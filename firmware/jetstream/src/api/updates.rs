@@ -36,7 +36,7 @@ impl JetStream {
         validate::normalise(&mut config, asked.pedantic)?;
         update::update(&old, &mut config)?;
         violates_consumers(host, &config)?;
-        self.inherit(call.tenant, &mut config)?;
+        self.inherit(call.tenant, &mut config, asked.pedantic)?;
         self.check_room(call.tenant, Some(&old), &config)?;
         self.check_overlap(call.tenant, name, &config)?;
         let account = self.accounts.get(&call.tenant).ok_or(errors::NO_ACCOUNT)?;

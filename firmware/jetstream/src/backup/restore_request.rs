@@ -46,7 +46,7 @@ impl JetStream {
             return Err(errors::STREAM_NAME_CONTAINS_PATH_SEPARATORS);
         }
         validate::normalise(&mut config, false)?;
-        self.inherit(call.tenant, &mut config)?;
+        self.inherit(call.tenant, &mut config, false)?;
         self.check_room(call.tenant, None, &config)?;
         if self.is_name_taken(call.tenant, name) {
             return Err(errors::STREAM_NAME_EXIST_RESTORE_FAILED);

@@ -14,6 +14,7 @@ mod features;
 pub(crate) mod index;
 pub(crate) mod inflight;
 pub(crate) mod mark;
+mod origins;
 pub(crate) mod recover;
 pub(crate) mod removed;
 pub(crate) mod retention;

@@ -2,10 +2,11 @@
 //!
 //! spec: nats-server v2.15.1 server/stream.go `checkStreamCfg`
 
-use frond_subject::{Transform, Tree, is_literal, is_subset, is_valid_filter, overlaps};
+use frond_subject::{Transform, TransformError, Tree, is_subset, is_valid_filter, overlaps};
 
-use super::config::{StreamConfig, StreamSource};
+use super::config::StreamConfig;
 use super::features;
+use super::origins::{check_mirror, check_sources};
 use crate::errors::{self, ApiError};
 use crate::limits::{
     DESCRIPTION_BYTES_MAX, DUPLICATE_WINDOW_NS, METADATA_BYTES_MAX, NAME_BYTES_MAX, REPLICAS_MAX,
@@ -31,7 +32,7 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     if config.allow_msg_schedules && !config.sources.is_empty() {
         return Err(errors::SOURCE_WITH_MSG_SCHEDULES);
     }
-    sources(&config.sources)?;
+    check_sources(&config.sources)?;
     subjects(config)?;
     transform(config)?;
     republish(config, pedantic)?;
@@ -161,140 +162,6 @@ fn windows(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn check_mirror(config: &StreamConfig, mirror: &StreamSource) -> Result<(), ApiError> {
-    if config.first_seq > 0 {
-        return Err(errors::MIRROR_WITH_FIRST_SEQ);
-    }
-    if !config.subjects.is_empty() {
-        return Err(errors::MIRROR_WITH_SUBJECTS);
-    }
-    if !config.sources.is_empty() {
-        return Err(errors::MIRROR_WITH_SOURCES);
-    }
-    let not_both = [
-        (config.allow_msg_counter, errors::MIRROR_WITH_COUNTERS),
-        (config.allow_atomic, errors::MIRROR_WITH_ATOMIC_PUBLISH),
-        (config.allow_batched, errors::MIRROR_WITH_BATCH_PUBLISH),
-        (
-            config.allow_msg_schedules,
-            errors::MIRROR_WITH_MSG_SCHEDULES,
-        ),
-    ];
-    if let Some((_, error)) = not_both.into_iter().find(|(is_on, _)| *is_on) {
-        return Err(error);
-    }
-    if mirror.external.is_none() && !is_name(&mirror.name) {
-        return Err(errors::MIRROR_INVALID_STREAM_NAME);
-    }
-    if config.subject_delete_marker_ttl > 0 {
-        return Err(invalid("subject delete markers forbidden on mirrors"));
-    }
-    let faults = FilterFaults {
-        both: errors::MIRROR_MULTIPLE_FILTERS_NOT_ALLOWED,
-        source: errors::MIRROR_INVALID_SUBJECT_FILTER,
-        dest: errors::MIRROR_INVALID_TRANSFORM_DESTINATION,
-        overlap: errors::MIRROR_OVERLAPPING_SUBJECT_FILTERS,
-        durable: errors::MIRROR_DURABLE_CONSUMER_CFG_INVALID,
-    };
-    check_source(mirror, faults)
-}
-
-fn sources(sources: &[StreamSource]) -> Result<(), ApiError> {
-    for (index, source) in sources.iter().enumerate() {
-        if !is_name(&source.name) {
-            return Err(errors::SOURCE_INVALID_STREAM_NAME);
-        }
-        if sources
-            .iter()
-            .skip(index + 1)
-            .any(|other| same_origin(source, other))
-        {
-            return Err(errors::SOURCE_DUPLICATE_DETECTED);
-        }
-        let faults = FilterFaults {
-            both: errors::SOURCE_MULTIPLE_FILTERS_NOT_ALLOWED,
-            source: errors::SOURCE_INVALID_SUBJECT_FILTER,
-            dest: errors::SOURCE_INVALID_TRANSFORM_DESTINATION,
-            overlap: errors::SOURCE_OVERLAPPING_SUBJECT_FILTERS,
-            durable: errors::SOURCE_DURABLE_CONSUMER_CFG_INVALID,
-        };
-        check_source(source, faults)?;
-    }
-    Ok(())
-}
-
-/// Whether two sources would keep their position under one name.
-fn same_origin(a: &StreamSource, b: &StreamSource) -> bool {
-    let api = |source: &StreamSource| source.external.as_ref().map(|e| e.api.clone());
-    a.name == b.name
-        && a.filter_subject == b.filter_subject
-        && a.subject_transforms == b.subject_transforms
-        && a.consumer == b.consumer
-        && api(a) == api(b)
-}
-
-struct FilterFaults {
-    both: ApiError,
-    source: ApiError,
-    dest: ApiError,
-    overlap: ApiError,
-    durable: ApiError,
-}
-
-fn check_source(source: &StreamSource, faults: FilterFaults) -> Result<(), ApiError> {
-    if !source.filter_subject.is_empty() && !source.subject_transforms.is_empty() {
-        return Err(faults.both);
-    }
-    if !source.filter_subject.is_empty() && !is_valid_filter(&source.filter_subject) {
-        return Err(faults.source.with("err", "invalid subject"));
-    }
-    for (index, transform) in source.subject_transforms.iter().enumerate() {
-        if !transform.src.is_empty() && !is_valid_filter(&transform.src) {
-            return Err(faults
-                .source
-                .with("err", format!("{} invalid subject", transform.src)));
-        }
-        if !transform.dest.is_empty()
-            && let Err(fault) = Transform::new(&transform.src, &transform.dest)
-        {
-            return Err(faults.dest.with("err", fault));
-        }
-        let rest = source.subject_transforms.iter().skip(index + 1);
-        if rest
-            .into_iter()
-            .any(|other| overlaps(&transform.src, &other.src))
-        {
-            return Err(faults.overlap);
-        }
-    }
-    if let Some(durable) = &source.consumer {
-        let is_plain = source.opt_start_seq == 0
-            && source.opt_start_time.is_none()
-            && source.filter_subject.is_empty();
-        if !is_name(&durable.name) || !is_literal(&durable.deliver_subject) || !is_plain {
-            return Err(faults.durable);
-        }
-    }
-    let Some(external) = &source.external else {
-        return Ok(());
-    };
-    if !external.deliver.is_empty() && !is_literal(&external.deliver) {
-        return Err(errors::STREAM_INVALID_EXTERNAL_DELIVERY_SUBJ.with("prefix", &external.deliver));
-    }
-    if !is_literal(&external.api) {
-        return Err(invalid(format!(
-            "stream external api prefix {:?} must be a valid subject without wildcards",
-            external.api
-        )));
-    }
-    if external.api == "$JS.API" {
-        return Err(errors::STREAM_EXTERNAL_API_OVERLAP
-            .with("prefix", &external.api)
-            .with("subject", "$JS.API"));
-    }
-    Ok(())
-}
-
 fn subjects(config: &mut StreamConfig) -> Result<(), ApiError> {
     let takes_elsewhere = config.mirror.is_some() || !config.sources.is_empty();
     if config.subjects.is_empty() && !takes_elsewhere {
@@ -362,10 +229,21 @@ fn transform(config: &StreamConfig) -> Result<(), ApiError> {
         let fault = format!("invalid subject {}", transform.src);
         return Err(errors::STREAM_TRANSFORM_INVALID_SOURCE.with("err", fault));
     }
-    match Transform::new(&transform.src, &transform.dest) {
-        Ok(_) => Ok(()),
-        Err(fault) => Err(errors::STREAM_TRANSFORM_INVALID_DESTINATION.with("err", fault)),
+    match fault_of(&transform.src, &transform.dest) {
+        None => Ok(()),
+        Some(fault) => Err(errors::STREAM_TRANSFORM_INVALID_DESTINATION.with("err", fault)),
     }
+}
+
+/// What is wrong with a transform.
+///
+/// spec: nats-server v2.15.1 server/sublist.go `ValidateMapping`
+pub(super) fn fault_of(source: &str, destination: &str) -> Option<TransformError> {
+    let is_empty = destination.split('.').any(str::is_empty);
+    if is_empty || destination.contains(['\t', '\n', '\x0c', '\r', ' ']) {
+        return Some(TransformError::InvalidDestination);
+    }
+    Transform::new(source, destination).err()
 }
 
 fn republish(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
