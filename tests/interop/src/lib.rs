@@ -21,6 +21,8 @@ mod say;
 mod server;
 mod setup;
 
+pub mod pair;
+mod proxy;
 pub mod story;
 pub mod streams;
 mod wait;
@@ -30,6 +32,7 @@ pub use http::{http_ask, http_get};
 pub use peers::{nats_cli, nats_top, python, real_server};
 pub use pki::Pki;
 pub use process::Usage;
+pub use proxy::Proxy;
 pub use run::{Ended, run};
 pub use say::say;
 pub use server::Server;

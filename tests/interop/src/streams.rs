@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_nats::{Client, HeaderMap};
 use bytes::Bytes;
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 use crate::wait::wait_for_async;
@@ -91,4 +92,69 @@ pub async fn holds(client: &Client, name: &str, count: u64, bound: Duration) {
         (state["messages"] == count).then_some(())
     };
     wait_for_async(&what, bound, is_there).await;
+}
+
+/// What is told of a stream once each of its origins gave all or an error. Its sources are in
+/// order, for nats-server tells them in any.
+///
+/// # Panics
+/// When something is still on its way at the bound.
+pub async fn settled(client: &Client, name: &str, bound: Duration) -> Value {
+    let what = format!("{name} to have all");
+    wait_for_async(&what, bound, async || {
+        let mut info = info(client, name).await;
+        if let Some(sources) = info["sources"].as_array_mut() {
+            sources.sort_by_key(|source| plain(source).to_string());
+        }
+        let sources = info["sources"].as_array().into_iter().flatten();
+        let mut origins = sources.chain(info.get("mirror"));
+        let is_settled = origins.all(|origin| {
+            !origin["error"].is_null() || origin["lag"] == 0 && origin["active"] != -1
+        });
+        is_settled.then(|| info.clone())
+    })
+    .await
+}
+
+/// Without what is another on each server and each time.
+#[must_use]
+pub fn plain(value: &Value) -> Value {
+    const OTHERS: &[&str] = &["created", "ts", "first_ts", "last_ts", "active", "cluster"];
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(key, _)| !key.starts_with("_nats.") && !OTHERS.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), plain(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// The messages of a stream without times and places, and without which stream of its name their
+/// origin was; sorted, for sources come as they come.
+///
+/// # Panics
+/// When the stream is not there.
+pub async fn origins_of(client: &Client, name: &str) -> Vec<String> {
+    let one = |message: &Value| {
+        let text = |key: &str| {
+            let text = message[key].as_str().unwrap_or_default();
+            let bytes = BASE64.decode(text.as_bytes()).expect("base64");
+            String::from_utf8(bytes).expect("text")
+        };
+        let headers = text("hdrs");
+        let mut lines: Vec<&str> = headers.split("\r\n").collect();
+        for line in lines
+            .iter_mut()
+            .filter(|line| line.starts_with("Nats-Stream-Source"))
+        {
+            *line = line.rsplit_once(' ').expect("words").0;
+        }
+        lines.sort_unstable();
+        format!("{} {lines:?} {}", message["subject"], text("data"))
+    };
+    let mut all: Vec<String> = messages(client, name).await.iter().map(one).collect();
+    all.sort();
+    all
 }

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use async_nats::{Client, connect};
 use data_encoding::BASE64;
+use interop::pair::{Pair, from};
 use interop::streams::{self, ask, create, holds, publish};
-use interop::{Kind, Server, Setup, free_port, wait_for_async};
+use interop::{Kind, wait_for_async};
 use serde_json::{Value, json};
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -22,45 +23,6 @@ const PAIRS: &[(Kind, Kind)] = &[
     (Kind::Real, Kind::Hub),
     (Kind::Leaf, Kind::Hub),
 ];
-
-struct Pair {
-    leaf: Server,
-    hub: Server,
-}
-
-impl Pair {
-    fn new((leaf, hub): (Kind, Kind)) -> Self {
-        let link = free_port();
-        let config = |name: &str, more: &str| {
-            let client = free_port();
-            Setup::config(&format!(
-                "server_name: {name}\nlisten: \"127.0.0.1:{client}\"\n\
-                 jetstream {{ store_dir: \"$DIR/js\", domain: {name} }}\n{more}\n"
-            ))
-        };
-        let accepts = format!("leafnodes {{ listen: \"127.0.0.1:{link}\" }}");
-        let dials = format!(
-            "leafnodes {{ reconnect: 1, remotes: [ {{ url: \"nats-leaf://127.0.0.1:{link}\" }} ] }}"
-        );
-        let hub = Server::start(hub, &config("hub", &accepts));
-        let leaf = Server::start(leaf, &config("shop", &dials));
-        Self { leaf, hub }
-    }
-
-    async fn clients(&self) -> (Client, Client) {
-        let leaf = connect(self.leaf.url()).await.unwrap();
-        let hub = connect(self.hub.url()).await.unwrap();
-        (leaf, hub)
-    }
-}
-
-fn from(domain: &str, name: &str, more: &Value) -> Value {
-    let mut source = json!({"name": name, "external": {"api": format!("$JS.{domain}.API")}});
-    for (key, value) in more.as_object().unwrap() {
-        source[key] = value.clone();
-    }
-    source
-}
 
 /// An origin with gaps, conditions that were met, ids and lifetimes.
 async fn origin(client: &Client) -> String {
