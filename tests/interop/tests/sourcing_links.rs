@@ -1,0 +1,227 @@
+//! Mirrors and sources over links that fail, between streams and consumers of one name.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and take the time"
+)]
+
+use std::time::{Duration, Instant};
+
+use async_nats::{Client, ConnectOptions};
+use data_encoding::BASE64;
+use futures_util::StreamExt as _;
+use interop::pair::{Pair, from};
+use interop::streams::{self, ask, create, holds, publish};
+use interop::{Kind, Proxy, Server, free_port, wait_for_async};
+use serde_json::{Value, json};
+
+const BOUND: Duration = Duration::from_secs(60);
+/// The leaf and the hub.
+const PAIRS: &[(Kind, Kind)] = &[
+    (Kind::Leaf, Kind::Real),
+    (Kind::Real, Kind::Hub),
+    (Kind::Leaf, Kind::Hub),
+];
+
+async fn payloads(client: &Client, name: &str) -> Vec<String> {
+    let messages = streams::messages(client, name).await;
+    let text = |m: &Value| {
+        BASE64
+            .decode(m["data"].as_str().unwrap().as_bytes())
+            .unwrap()
+    };
+    messages
+        .iter()
+        .map(|m| String::from_utf8(text(m)).unwrap())
+        .collect()
+}
+
+/// S5: a stream of the hub may have the name of its origin, as a source and as a mirror.
+#[tokio::test(flavor = "multi_thread")]
+async fn s5_one_name_at_both_ends_works() {
+    for &kinds in PAIRS {
+        let mut pair = Pair::new(kinds);
+        let (leaf, hub) = pair.clients().await;
+        for (name, subject) in [("ORDERS", "orders.1"), ("BILLS", "bills.1")] {
+            create(&leaf, name, &json!({"subjects": [subject]})).await;
+        }
+        let orders = from("shop", "ORDERS", &json!({}));
+        create(
+            &hub,
+            "ORDERS",
+            &json!({"sources": [orders], "subjects": ["central"]}),
+        )
+        .await;
+        let bills = from("shop", "BILLS", &json!({}));
+        create(&hub, "BILLS", &json!({"mirror": bills})).await;
+        let mut wanted = 0;
+        for round in 0..3 {
+            let (leaf, _) = pair.clients().await;
+            for n in 0..20 {
+                for subject in ["orders.1", "bills.1"] {
+                    publish(&leaf, subject, &[], format!("{round} {n}").into()).await;
+                }
+            }
+            wanted += 20;
+            pair.hub.kill();
+            pair.hub.restart();
+        }
+        let (_, hub) = pair.clients().await;
+        for name in ["ORDERS", "BILLS"] {
+            holds(&hub, name, wanted, BOUND).await;
+        }
+        publish(&hub, "central", &[], "own".into()).await;
+        holds(&hub, "ORDERS", wanted + 1, BOUND).await;
+    }
+}
+
+/// S7: what a work queue gives away arrives once, whatever happens to the link.
+#[tokio::test(flavor = "multi_thread")]
+async fn s7_a_work_queue_is_carried_off_over_a_flaky_link() {
+    const COUNT: u64 = 400;
+    for &kinds in PAIRS {
+        let link = free_port();
+        let proxy = Proxy::new(link);
+        let pair = Pair::through(kinds, proxy.port(), link);
+        let (leaf, hub) = pair.clients().await;
+        let queue = json!({"subjects": ["work.>"], "retention": "workqueue"});
+        create(&leaf, "WORK", &queue).await;
+        let origin = from("shop", "WORK", &json!({}));
+        create(&hub, "ALL", &json!({"sources": [origin]})).await;
+        for n in 0..COUNT {
+            publish(&leaf, "work.1", &[], n.to_string().into()).await;
+            if n % 100 == 50 {
+                proxy.cut();
+            }
+        }
+        holds(&hub, "ALL", COUNT, Duration::from_secs(120)).await;
+        let wanted: Vec<String> = (0..COUNT).map(|n| n.to_string()).collect();
+        let mut came = payloads(&hub, "ALL").await;
+        came.sort_by_key(|text| text.parse::<u64>().unwrap());
+        assert!(came == wanted, "{kinds:?}: {came:?}");
+        holds(&leaf, "WORK", 0, BOUND).await;
+    }
+}
+
+/// S9: the answer to a request for a consumer that comes after the next request makes no second
+/// consumer.
+#[tokio::test(flavor = "multi_thread")]
+async fn s9_a_late_answer_makes_no_second_consumer() {
+    let link = free_port();
+    let proxy = Proxy::new(link);
+    let pair = Pair::through((Kind::Real, Kind::Hub), proxy.port(), link);
+    let (leaf, hub) = pair.clients().await;
+    let queue = json!({"subjects": ["work.>"], "retention": "workqueue"});
+    create(&leaf, "WORK", &queue).await;
+    create(&leaf, "ORDERS", &json!({"subjects": ["orders.>"]})).await;
+    wait_for_async("the link", BOUND, async || {
+        hub.request("$JS.shop.API.INFO", "".into()).await.ok()
+    })
+    .await;
+    proxy.hold(true);
+    let sources = [
+        from("shop", "WORK", &json!({})),
+        from("shop", "ORDERS", &json!({})),
+    ];
+    create(&hub, "ALL", &json!({"sources": sources})).await;
+    // Both ends think the other is there for as long as pings take; the hub asks again meanwhile.
+    let held = Instant::now();
+    wait_for_async("requests to be late", BOUND, async || {
+        (held.elapsed() > Duration::from_secs(35)).then_some(())
+    })
+    .await;
+    proxy.hold(false);
+    for n in 0..50 {
+        for subject in ["work.1", "orders.1"] {
+            publish(&leaf, subject, &[], format!("{subject} {n}").into()).await;
+        }
+    }
+    holds(&hub, "ALL", 100, BOUND).await;
+    let info = streams::info(&leaf, "WORK").await;
+    assert_eq!(info["state"]["consumer_count"], 1, "{info}");
+    holds(&leaf, "WORK", 0, BOUND).await;
+    let mut came = payloads(&hub, "ALL").await;
+    came.sort();
+    came.dedup();
+    assert_eq!(came.len(), 100);
+}
+
+/// A leaf and a hub with two accounts each, joined account by account.
+fn two_accounts((leaf, hub): (Kind, Kind)) -> (Server, Server) {
+    let accounts = "accounts { \
+        A { jetstream: enabled, users: [ { user: a, password: pw } ] }, \
+        B { jetstream: enabled, users: [ { user: b, password: pw } ] } }";
+    let link = free_port();
+    let accepts = format!("{accounts}\nleafnodes {{ listen: \"127.0.0.1:{link}\" }}");
+    let remote = |user: &str, account: &str| {
+        format!("{{ url: \"nats-leaf://{user}:pw@127.0.0.1:{link}\", account: {account} }}")
+    };
+    let dials = format!(
+        "{accounts}\nleafnodes {{ reconnect: 1, remotes: [ {}, {} ] }}",
+        remote("a", "A"),
+        remote("b", "B")
+    );
+    let hub = Server::start(hub, &Pair::setup("hub", &accepts));
+    let leaf = Server::start(leaf, &Pair::setup("shop", &dials));
+    (leaf, hub)
+}
+
+async fn login(server: &Server, user: &str) -> Client {
+    let options = ConnectOptions::with_user_and_password(user.into(), "pw".into());
+    options.connect(server.url()).await.unwrap()
+}
+
+/// S13: streams and consumers of one name in two accounts: what is acked and answered across
+/// domains reaches the right one.
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_equal_names_in_two_accounts_stay_apart() {
+    for &kinds in PAIRS {
+        let (leaf, hub) = two_accounts(kinds);
+        for (user, count) in [("a", 30), ("b", 20)] {
+            let near = login(&leaf, user).await;
+            create(&near, "ORDERS", &json!({"subjects": ["orders.>"]})).await;
+            let consumer = json!({"stream_name": "ORDERS", "config":
+                {"durable_name": "C", "ack_policy": "explicit"}});
+            let make = "$JS.API.CONSUMER.DURABLE.CREATE.ORDERS.C";
+            let made = ask(&near, make, consumer).await;
+            assert!(made["error"].is_null(), "{made}");
+            for n in 0..count {
+                publish(&near, "orders.1", &[], format!("{user} {n}").into()).await;
+            }
+        }
+        for (user, count, acked) in [("a", 30_u64, 10), ("b", 20, 3)] {
+            let far = login(&hub, user).await;
+            wait_for_async("the link", BOUND, async || {
+                far.request("$JS.shop.API.INFO", "".into()).await.ok()
+            })
+            .await;
+            let origin = from("shop", "ORDERS", &json!({}));
+            create(&far, "ORDERS", &json!({"mirror": origin})).await;
+            create(&far, "ALL", &json!({"sources": [origin]})).await;
+            let inbox = far.new_inbox();
+            let mut pulled = far.subscribe(inbox.clone()).await.unwrap();
+            let next = "$JS.shop.API.CONSUMER.MSG.NEXT.ORDERS.C";
+            far.publish_with_reply(next, inbox, acked.to_string().into())
+                .await
+                .unwrap();
+            for n in 0..acked {
+                let message = pulled.next().await.unwrap();
+                assert_eq!(message.payload, format!("{user} {n}"));
+                let answer = far.request(message.reply.unwrap(), "+ACK".into()).await;
+                assert!(answer.is_ok(), "{answer:?}");
+            }
+            for name in ["ORDERS", "ALL"] {
+                holds(&far, name, count, BOUND).await;
+                let came = payloads(&far, name).await;
+                assert!(came.iter().all(|text| text.starts_with(user)), "{came:?}");
+            }
+        }
+        for (user, acked) in [("a", 10), ("b", 3)] {
+            let near = login(&leaf, user).await;
+            let info = ask(&near, "$JS.API.CONSUMER.INFO.ORDERS.C", Value::Null).await;
+            assert_eq!(info["ack_floor"]["stream_seq"], acked, "{kinds:?} {info}");
+            assert_eq!(info["num_ack_pending"], 0, "{kinds:?} {info}");
+        }
+    }
+}
