@@ -18,6 +18,8 @@ pub(crate) enum Then {
     Publish(MessageBuf),
     /// An atomic batch is committed.
     Commit(Staged),
+    /// Parts of fast batches are taken in.
+    Fast,
     /// A mirror or source goes on.
     Feed(FeedId),
 }
@@ -68,6 +70,7 @@ impl JetStream {
         match then {
             Then::Publish(message) => self.take_in(id, &message, reach),
             Then::Commit(staged) => self.commit_staged(id, staged, reach),
+            Then::Fast => self.take_held(id, reach),
             Then::Feed(feed) => {
                 self.feeds.reading.remove(&feed);
                 self.serve_feed(feed, reach);

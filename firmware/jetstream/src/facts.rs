@@ -27,19 +27,23 @@ pub struct Facts {
     pub max_ack_pending: i64,
     /// Largest batch a pull may ask for; 0: no limit.
     pub max_request_batch: i64,
-    /// Bounds of atomic batches.
+    /// Bounds of batches.
     pub batches: BatchLimits,
 }
 
-/// How many atomic batches may be open, and how large they may get.
+/// How many batches may be open, and how large they may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Messages of one batch.
+    /// Messages of one atomic batch.
     pub messages_max: u64,
-    /// Open batches of one stream.
+    /// Open atomic batches of one stream.
     pub stream_open_max: usize,
-    /// Open batches of all streams.
+    /// Open atomic batches of all streams.
     pub open_max: usize,
+    /// Open fast batches of one stream.
+    pub fast_stream_open_max: usize,
+    /// Open fast batches of all streams.
+    pub fast_open_max: usize,
     /// How long a batch may wait for its next message.
     pub timeout: Duration,
 }
@@ -50,6 +54,8 @@ impl Default for BatchLimits {
             messages_max: 1000,
             stream_open_max: 50,
             open_max: 1000,
+            fast_stream_open_max: 1000,
+            fast_open_max: 50_000,
             timeout: Duration::from_secs(10),
         }
     }

@@ -29,7 +29,9 @@ pub(crate) enum Ack<'a> {
     /// The counter adds up to this.
     Counted(&'a str),
     /// It is the last of this batch of so many.
-    Batch(&'a str, usize),
+    Batch(&'a str, u64),
+    /// The same, and it had been sent before.
+    DuplicateBatch(&'a str, u64),
 }
 
 /// A stream with everything that hangs on it.
@@ -95,6 +97,10 @@ impl Host {
             Ack::Batch(id, count) => {
                 let id = go_json::to_string(&id);
                 format!("{start}{seq},\"batch\":{id},\"count\":{count}}}")
+            }
+            Ack::DuplicateBatch(id, count) => {
+                let id = go_json::to_string(&id);
+                format!("{start}{seq},\"duplicate\": true,\"batch\":{id},\"count\":{count}}}")
             }
         };
         text.into_bytes()

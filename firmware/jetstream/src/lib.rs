@@ -24,6 +24,7 @@ mod parked;
 mod pending;
 mod publish;
 mod publish_batch;
+mod publish_fast;
 mod replicator;
 mod revive;
 mod scheduling;

@@ -80,6 +80,10 @@ pub const BATCH_ID_BYTES_MAX: usize = 64;
 pub const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// All atomic batches that are open, in bytes.
 pub const BATCHES_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Messages of a fast batch between two acks.
+pub const FAST_EVERY_MAX: u16 = 500;
+/// Messages of one stream's fast batches that wait until a counter is read, in bytes.
+pub const FAST_HELD_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Backups on their way in or out.
 pub const BACKUPS_MAX: usize = 64;
 /// One piece of a backup when nobody says, in bytes.

@@ -16,11 +16,17 @@ use crate::stream::admit::{Admission, Room};
 use crate::stream::apply::Kept;
 use crate::stream::config::{Storage, limit};
 use crate::stream::counter::value_of;
+use crate::stream::fast_part::FastPart;
+use crate::stream::inflight::Asker;
 use crate::stream::removed::Removed;
 
 impl JetStream {
     /// A message arrived on one of a stream's subjects.
     pub(crate) fn take_in(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+        if let Some(part) = FastPart::of(&message.message()) {
+            self.take_in_fast(id, part, message, reach);
+            return;
+        }
         if Headers::new(message.message().header)
             .get("Nats-Batch-Id")
             .is_some_and(|batch| !batch.is_empty())
@@ -63,7 +69,13 @@ impl JetStream {
     }
 
     /// What was admitted is proposed; it shows at once where nobody waits for the disk.
-    fn enter(&mut self, id: StreamId, seq: Seq, records: Vec<Record>, reach: &dyn Reach) {
+    pub(crate) fn enter(
+        &mut self,
+        id: StreamId,
+        seq: Seq,
+        records: Vec<Record>,
+        reach: &dyn Reach,
+    ) {
         let Some(host) = self.hosts.get(&id) else {
             return;
         };
@@ -106,7 +118,9 @@ impl JetStream {
         let body = applied.body.as_ref().filter(|_| counts);
         let total = body.and_then(|body| value_of(body.payload()));
         let total = total.map(|total| total.to_string());
-        for asker in &applied.askers {
+        let (parts, askers): (Vec<Asker>, Vec<Asker>) =
+            applied.askers.into_iter().partition(|it| it.part.is_some());
+        for asker in &askers {
             let ack = match &total {
                 _ if asker.is_duplicate => Ack::Duplicate,
                 Some(total) => Ack::Counted(total),
@@ -124,6 +138,9 @@ impl JetStream {
                 message,
                 shown: None,
             });
+        }
+        for asker in &parts {
+            self.fast_kept(id, asker, &applied.kept);
         }
         if let Some(body) = applied.body {
             self.republish(id, &applied.kept, applied.time, applied.before, &body);
@@ -239,6 +256,10 @@ impl JetStream {
             self.log(Level::Error, text);
         }
         for asker in askers {
+            if asker.part.is_some() {
+                self.fast_failed(id, &asker, &error);
+                continue;
+            }
             let nack = refusal(&name, &error);
             self.send_json(tenant, &asker.reply, nack);
         }

@@ -113,7 +113,7 @@ impl JetStream {
         };
         let last = batch.seqs.last().and_then(|seq| host.stream.kept(*seq));
         if let (Some(kept), Some(reply)) = (last, &batch.reply) {
-            let ack = Ack::Batch(&batch.id, batch.seqs.len());
+            let ack = Ack::Batch(&batch.id, batch.seqs.len() as u64);
             let ack = host.pub_ack(&kept, ack);
             self.send_json(host.stream.tenant, reply, ack);
         }
@@ -138,6 +138,7 @@ impl JetStream {
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
         };
+        host.stream.fast.expire(now);
         for batch in host.stream.batches.expire(now) {
             self.abandoned(id, &batch, Reason::Timeout, reach);
         }
@@ -304,9 +305,13 @@ impl JetStream {
         self.publish(tenant, MessageBuf::copy_of(&advisory));
     }
 
-    fn watch_batches(&mut self, id: StreamId) {
+    pub(crate) fn watch_batches(&mut self, id: StreamId) {
         let host = self.hosts.get(&id);
-        match host.and_then(|host| host.stream.batches.deadline()) {
+        let deadlines = host.map(|host| {
+            let stream = &host.stream;
+            [stream.batches.deadline(), stream.fast.deadline()]
+        });
+        match deadlines.into_iter().flatten().flatten().min() {
             Some(at) => self.timers.set(Alarm::Batches(id), at),
             None => {
                 self.timers.cancel(&Alarm::Batches(id));

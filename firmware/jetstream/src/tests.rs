@@ -8,6 +8,7 @@ mod batches;
 mod consuming;
 mod counters;
 mod disk;
+mod fast;
 mod model;
 mod pair;
 mod parked;

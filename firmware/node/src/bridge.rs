@@ -103,6 +103,9 @@ impl Node {
         let number =
             |value: Option<u64>| value.map_or(0, |value| i64::try_from(value).unwrap_or(i64::MAX));
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        let batches = BatchLimits::default();
+        let per_stream = bounds.batch_max_inflight_per_stream.map(count);
+        let in_all = bounds.batch_max_inflight_total.map(count);
         Facts {
             server_name: self.facts().name.as_str().into(),
             domain: self.config.jetstream.domain.as_deref().map(Into::into),
@@ -117,8 +120,10 @@ impl Node {
             max_request_batch: number(bounds.max_request_batch),
             batches: BatchLimits {
                 messages_max: bounds.batch_max_msgs,
-                stream_open_max: count(bounds.batch_max_inflight_per_stream),
-                open_max: count(bounds.batch_max_inflight_total),
+                stream_open_max: per_stream.unwrap_or(batches.stream_open_max),
+                open_max: in_all.unwrap_or(batches.open_max),
+                fast_stream_open_max: per_stream.unwrap_or(batches.fast_stream_open_max),
+                fast_open_max: in_all.unwrap_or(batches.fast_open_max),
                 timeout: bounds.batch_timeout,
             },
             ..Facts::default()

@@ -57,13 +57,13 @@ pub struct JetStreamLimits {
     pub duplicates: Option<Duration>,
     /// Consumers of a stream that sets no limit itself.
     pub default_max_consumers: Option<u64>,
-    /// Open atomic batches of one stream.
-    pub batch_max_inflight_per_stream: u64,
-    /// Open atomic batches of the server.
-    pub batch_max_inflight_total: u64,
+    /// Open atomic batches of one stream, and open fast ones.
+    pub batch_max_inflight_per_stream: Option<u64>,
+    /// Open atomic batches of the server, and open fast ones.
+    pub batch_max_inflight_total: Option<u64>,
     /// Messages of one atomic batch.
     pub batch_max_msgs: u64,
-    /// How long an atomic batch may stay open.
+    /// How long a batch may wait for its next message.
     pub batch_timeout: Duration,
 }
 
@@ -95,8 +95,8 @@ impl Default for JetStreamLimits {
             max_request_batch: None,
             duplicates: None,
             default_max_consumers: Some(1000),
-            batch_max_inflight_per_stream: 50,
-            batch_max_inflight_total: 1000,
+            batch_max_inflight_per_stream: None,
+            batch_max_inflight_total: None,
             batch_max_msgs: 1000,
             batch_timeout: Duration::from_secs(10),
         }
@@ -276,14 +276,13 @@ impl JetStreamLimits {
         for entry in map {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
-                "max_inflight_per_stream" => set_positive(
-                    &mut self.batch_max_inflight_per_stream,
-                    report.integer(value),
-                ),
-                "max_inflight_total" => {
-                    set_positive(&mut self.batch_max_inflight_total, report.integer(value));
+                "max_inflight_per_stream" => {
+                    self.batch_max_inflight_per_stream = positive(report.integer(value));
                 }
-                "max_msgs" => set_positive(&mut self.batch_max_msgs, report.integer(value)),
+                "max_inflight_total" => {
+                    self.batch_max_inflight_total = positive(report.integer(value));
+                }
+                "max_msgs" => set(&mut self.batch_max_msgs, positive(report.integer(value))),
                 "timeout" => {
                     let timeout = report.strict_duration("timeout", value);
                     set(&mut self.batch_timeout, timeout.filter(|t| !t.is_zero()));
@@ -296,10 +295,13 @@ impl JetStreamLimits {
 
 /// Keeps the default for zero and less.
 fn set_positive(target: &mut u64, value: Option<i64>) {
-    set(
-        target,
-        value.and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0),
-    );
+    set(target, positive(value));
+}
+
+/// Zero and less is the default.
+fn positive(value: Option<i64>) -> Option<u64> {
+    let value = value.and_then(|n| u64::try_from(n).ok());
+    value.filter(|n| *n > 0)
 }
 
 /// A size: a number with the language's suffixes, or a string with one of K, M, G, T.

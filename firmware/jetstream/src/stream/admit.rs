@@ -8,7 +8,6 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, Record, Seq};
 use frond_wire::{Headers, MessageBuf};
 
-use super::config::{Discard, limit};
 use super::contents::stored_bytes;
 use super::counter::Counted;
 use super::inflight::{Asker, Proposal, Proposed, Rollup};
@@ -16,9 +15,7 @@ use super::mark::Mark;
 use super::ttl::Ttl;
 use super::{Health, Stream};
 use crate::errors::{self, ApiError};
-use crate::limits::{
-    HEADER_BYTES_MAX, INFLIGHT_BYTES_MAX, INFLIGHT_MESSAGES_MAX, RECORD_BYTES_MAX,
-};
+use crate::limits::{INFLIGHT_BYTES_MAX, INFLIGHT_MESSAGES_MAX, RECORD_BYTES_MAX};
 
 /// What becomes of a publish.
 #[derive(Debug)]
@@ -54,6 +51,34 @@ impl Stream {
         room: Room,
     ) -> Admission {
         let asker = self.asker(message);
+        self.admit_for(now, message, subject, room, asker)
+    }
+
+    /// As [`Self::admit`], for a part of a fast batch: whether it was sent before comes first.
+    pub(crate) fn admit_part(
+        &mut self,
+        now: Timestamp,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+        asker: Asker,
+    ) -> Admission {
+        self.dedupe.expire(now);
+        let headers = Headers::new(message.message().header);
+        match self.sent_before(&headers) {
+            Some(seq) => self.join(seq, Some(asker)),
+            None => self.admit_for(now, message, subject, room, Some(asker)),
+        }
+    }
+
+    fn admit_for(
+        &mut self,
+        now: Timestamp,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+        asker: Option<Asker>,
+    ) -> Admission {
         let replacing = self.replacing(message);
         let message = replacing.as_ref().unwrap_or(message);
         let headers = Headers::new(message.message().header);
@@ -61,17 +86,8 @@ impl Stream {
             return Admission::Refused(refused);
         }
         self.dedupe.expire(now);
-        let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
-        if let Some(seq) = id.and_then(|id| self.dedupe.find(id)) {
-            let asker = asker.map(|asker| Asker {
-                is_duplicate: true,
-                ..asker
-            });
-            return if self.inflight.join(seq, asker) {
-                Admission::Waits
-            } else {
-                Admission::Duplicate(seq)
-            };
+        if let Some(seq) = self.sent_before(&headers) {
+            return self.join(seq, asker);
         }
         let rollup = match self.after_dedupe(&headers) {
             Ok(rollup) => rollup,
@@ -99,6 +115,23 @@ impl Stream {
         self.take(at, body, rollup, asker, room.has_interest)
     }
 
+    fn sent_before(&self, headers: &Headers<'_>) -> Option<Seq> {
+        let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty())?;
+        self.dedupe.find(id)
+    }
+
+    fn join(&mut self, seq: Seq, asker: Option<Asker>) -> Admission {
+        let asker = asker.map(|asker| Asker {
+            is_duplicate: true,
+            ..asker
+        });
+        if self.inflight.join(seq, asker) {
+            Admission::Waits
+        } else {
+            Admission::Duplicate(seq)
+        }
+    }
+
     /// Why a publish would not enter, in the words of a trace.
     pub(crate) fn objection(
         &self,
@@ -122,8 +155,7 @@ impl Stream {
                 Some(_) | None => words(error),
             });
         }
-        let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
-        if id.is_some_and(|id| self.dedupe.find(id).is_some()) {
+        if self.sent_before(&headers).is_some() {
             return Some("msgid is duplicate".to_owned());
         }
         let judged = self.after_dedupe(&headers);
@@ -136,6 +168,7 @@ impl Stream {
         Some(Asker {
             reply: reply.into(),
             is_duplicate: false,
+            part: None,
         })
     }
 
@@ -338,46 +371,6 @@ impl Stream {
         Ok(counted)
     }
 
-    /// Whether the limits leave room for a message.
-    pub(super) fn fits(
-        &self,
-        message: &MessageBuf,
-        subject: &str,
-        room: Room,
-        rollup: Rollup,
-    ) -> Result<(), ApiError> {
-        self.is_not_too_large(message)?;
-        let parts = message.message();
-        if parts.header.len() > HEADER_BYTES_MAX {
-            return Err(errors::STREAM_HEADER_EXCEEDS_MAXIMUM);
-        }
-        if !room.has_interest {
-            return Ok(());
-        }
-        let size = stored_bytes(
-            self.config.storage,
-            subject.len(),
-            !parts.header.is_empty(),
-            parts.body_bytes() as u64,
-        );
-        if size > room.server_bytes {
-            return Err(errors::INSUFFICIENT_RESOURCES);
-        }
-        if size > room.account_bytes {
-            return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
-        }
-        self.discard_new(subject, size, rollup)
-    }
-
-    /// Whether the stream takes messages of this size.
-    pub(crate) fn is_not_too_large(&self, message: &MessageBuf) -> Result<(), ApiError> {
-        let bytes = message.message().body_bytes() as u64;
-        if limit(self.config.max_msg_size).is_some_and(|max| bytes > max) {
-            return Err(errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM);
-        }
-        Ok(())
-    }
-
     pub(super) fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
         let Some(asked) = headers.get("Nats-Rollup").filter(|value| !value.is_empty()) else {
             return Ok(Rollup::None);
@@ -393,36 +386,6 @@ impl Stream {
             Err(errors::STREAM_ROLLUP_FAILED
                 .with("err", format!("rollup value invalid: {asked:?}")))
         }
-    }
-
-    fn discard_new(&self, subject: &str, size: u64, rollup: Rollup) -> Result<(), ApiError> {
-        if self.config.discard == Discard::Old {
-            return Ok(());
-        }
-        let full = |text: &str| Err(errors::STREAM_STORE_FAILED.with("err", text));
-        let per_subject = limit(self.config.max_msgs_per_subject);
-        if self.config.discard_new_per_subject
-            && rollup == Rollup::None
-            && let Some(max) = per_subject
-        {
-            let kept = self
-                .contents
-                .subjects()
-                .find(subject)
-                .map_or(0, |s| s.count);
-            if kept + self.inflight.of_subject(subject) >= max {
-                return full("maximum messages per subject exceeded");
-            }
-        }
-        let messages = self.contents.messages() + self.inflight.len() as u64;
-        if limit(self.config.max_msgs).is_some_and(|max| messages >= max) {
-            return full("maximum messages exceeded");
-        }
-        let bytes = self.bytes_with_inflight() + size;
-        if limit(self.config.max_bytes).is_some_and(|max| bytes > max) {
-            return full("maximum bytes exceeded");
-        }
-        Ok(())
     }
 
     fn bytes_of(&self, body: &Body) -> u64 {

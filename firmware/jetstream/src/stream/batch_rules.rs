@@ -54,7 +54,15 @@ impl Stream {
             }
         }
         let refuse = |text: &str| Err(errors::STREAM_ROLLUP_FAILED.with("err", text));
-        match self.rollup(&headers)? {
+        // A schedule takes the place of the one before it.
+        let is_schedule = headers
+            .get("Nats-Schedule")
+            .is_some_and(|it| !it.is_empty());
+        let rollup = match self.rollup(&headers)? {
+            Rollup::None if is_schedule => Rollup::Subject,
+            rollup @ (Rollup::None | Rollup::All | Rollup::Subject) => rollup,
+        };
+        match rollup {
             Rollup::All if !is_first => refuse("batch rollup all invalid"),
             Rollup::Subject if self.is_in_batch(subject, before) => {
                 refuse("batch rollup sub invalid")

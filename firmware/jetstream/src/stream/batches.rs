@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use frond_clock::Instant;
 use frond_wire::{Headers, Message, MessageBuf, headers};
 
+use super::fast_part::number;
 use crate::errors::{self, ApiError};
 use crate::facts::BatchLimits;
 use crate::limits::{API_LEVEL, BATCH_BYTES_MAX, BATCH_ID_BYTES_MAX, BATCHES_BYTES_MAX};
@@ -72,8 +73,8 @@ impl<'a> Part<'a> {
         if batch.len() > BATCH_ID_BYTES_MAX {
             return Some(Err(errors::ATOMIC_PUBLISH_INVALID_BATCH_ID));
         }
-        let seq = headers.get("Nats-Batch-Sequence");
-        let Some(seq) = seq.and_then(|text| text.parse().ok()) else {
+        let seq = headers.get("Nats-Batch-Sequence").and_then(number);
+        let Some(seq) = seq else {
             return Some(Err(errors::ATOMIC_PUBLISH_MISSING_SEQ));
         };
         let end = match headers.get("Nats-Batch-Commit") {
@@ -229,7 +230,7 @@ impl Staged {
 }
 
 /// A copy: what it was read with shall not stay in memory as long as it waits.
-fn without_level(message: &Message<'_>) -> MessageBuf {
+pub(crate) fn without_level(message: &Message<'_>) -> MessageBuf {
     let mut header = message.header.to_vec();
     headers::remove(&mut header, "Nats-Required-Api-Level");
     MessageBuf::copy_of(&Message {
@@ -253,7 +254,8 @@ fn end_with_last(messages: &mut [MessageBuf]) {
     *last = ended;
 }
 
-fn is_level_ours(message: &Message<'_>) -> bool {
+/// Whether a message asks for no more than this server can do.
+pub(crate) fn is_level_ours(message: &Message<'_>) -> bool {
     let asked = Headers::new(message.header).get("Nats-Required-Api-Level");
     asked
         .filter(|level| !level.is_empty())

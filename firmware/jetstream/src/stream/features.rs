@@ -18,8 +18,7 @@ pub(super) fn check(config: &mut StreamConfig, pedantic: bool) -> Result<(), Api
     discard_new_per_subject(config)?;
     delete_markers(config, pedantic)?;
     schedules(config, pedantic)?;
-    persist_mode(config)?;
-    not_built(config)
+    persist_mode(config)
 }
 
 /// The level a server must have to host this stream, kept beside it.
@@ -145,13 +144,4 @@ fn persist_mode(config: &StreamConfig) -> Result<(), ApiError> {
         ));
     }
     Ok(())
-}
-
-/// Features of later releases are refused by name rather than accepted and ignored.
-fn not_built(config: &StreamConfig) -> Result<(), ApiError> {
-    let asked = [(config.allow_batched, "batch publish")];
-    match asked.iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, feature)) => Err(invalid(format!("{feature} not supported by this server"))),
-        None => Ok(()),
-    }
 }

@@ -5,6 +5,8 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, Seq};
 use frond_subject::matches;
 
+use super::fast_part::FastPart;
+
 /// Who wants to hear what became of a publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asker {
@@ -12,6 +14,8 @@ pub(crate) struct Asker {
     pub(crate) reply: Box<str>,
     /// Whether its message had been sent before.
     pub(crate) is_duplicate: bool,
+    /// Its place, when it is part of a fast batch.
+    pub(crate) part: Option<Box<FastPart>>,
 }
 
 /// What one publish will do once it is agreed and kept.

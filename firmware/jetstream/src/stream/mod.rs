@@ -10,6 +10,8 @@ pub(crate) mod counter;
 pub(crate) mod decode;
 pub(crate) mod dedupe;
 pub(crate) mod expiry;
+pub(crate) mod fast;
+pub(crate) mod fast_part;
 mod features;
 pub(crate) mod index;
 pub(crate) mod inflight;
@@ -18,6 +20,7 @@ mod origins;
 pub(crate) mod recover;
 pub(crate) mod removed;
 pub(crate) mod retention;
+mod room;
 pub(crate) mod schedule;
 pub(crate) mod sourced;
 pub(crate) mod subjects;
@@ -41,6 +44,7 @@ use config::{Retention, Storage, StreamConfig};
 use contents::Contents;
 use counter::Totals;
 use dedupe::Dedupe;
+use fast::FastBatches;
 use inflight::Inflight;
 use schedule::Calendar;
 use timed::Timed;
@@ -72,6 +76,8 @@ pub(crate) struct Stream {
     pub(crate) lost: Vec<Seq>,
     /// Atomic batches that wait for more.
     pub(crate) batches: Batches,
+    /// Fast batches that go on.
+    pub(crate) fast: FastBatches,
     /// Renames what comes in.
     pub(crate) transform: Option<Transform>,
     /// Names what is published again.
@@ -118,6 +124,7 @@ impl Stream {
             contents: Contents::starting_after(config.storage, last),
             lost: Vec::new(),
             batches: Batches::default(),
+            fast: FastBatches::default(),
             transform: transform(&config),
             republish: republish(&config),
             dedupe: Dedupe::new(window(&config)),
@@ -167,6 +174,9 @@ impl Stream {
         self.config = config;
         if !self.config.allow_atomic {
             self.batches.clear();
+        }
+        if !self.config.allow_batched {
+            self.fast.clear();
         }
         self.dedupe.set_window(window(&self.config));
     }

@@ -1,0 +1,95 @@
+//! Whether the limits leave room for a message.
+
+use frond_wire::MessageBuf;
+
+use super::Stream;
+use super::admit::Room;
+use super::config::{Discard, limit};
+use super::contents::stored_bytes;
+use super::inflight::Rollup;
+use crate::errors::{self, ApiError};
+use crate::limits::HEADER_BYTES_MAX;
+
+impl Stream {
+    /// Whether the limits leave room for a message.
+    pub(super) fn fits(
+        &self,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+        rollup: Rollup,
+    ) -> Result<(), ApiError> {
+        self.is_not_too_large(message)?;
+        let parts = message.message();
+        if parts.header.len() > HEADER_BYTES_MAX {
+            return Err(errors::STREAM_HEADER_EXCEEDS_MAXIMUM);
+        }
+        if !room.has_interest {
+            return Ok(());
+        }
+        let size = self.has_room(message, subject, room)?;
+        self.discard_new(subject, size, rollup)
+    }
+
+    /// The bytes a message will count, which the account and the server must have.
+    pub(crate) fn has_room(
+        &self,
+        message: &MessageBuf,
+        subject: &str,
+        room: Room,
+    ) -> Result<u64, ApiError> {
+        let parts = message.message();
+        let size = stored_bytes(
+            self.config.storage,
+            subject.len(),
+            !parts.header.is_empty(),
+            parts.body_bytes() as u64,
+        );
+        if size > room.server_bytes {
+            return Err(errors::INSUFFICIENT_RESOURCES);
+        }
+        if size > room.account_bytes {
+            return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
+        }
+        Ok(size)
+    }
+
+    /// Whether the stream takes messages of this size.
+    pub(crate) fn is_not_too_large(&self, message: &MessageBuf) -> Result<(), ApiError> {
+        let bytes = message.message().body_bytes() as u64;
+        if limit(self.config.max_msg_size).is_some_and(|max| bytes > max) {
+            return Err(errors::STREAM_MESSAGE_EXCEEDS_MAXIMUM);
+        }
+        Ok(())
+    }
+
+    fn discard_new(&self, subject: &str, size: u64, rollup: Rollup) -> Result<(), ApiError> {
+        if self.config.discard == Discard::Old {
+            return Ok(());
+        }
+        let full = |text: &str| Err(errors::STREAM_STORE_FAILED.with("err", text));
+        let per_subject = limit(self.config.max_msgs_per_subject);
+        if self.config.discard_new_per_subject
+            && rollup == Rollup::None
+            && let Some(max) = per_subject
+        {
+            let kept = self
+                .contents
+                .subjects()
+                .find(subject)
+                .map_or(0, |s| s.count);
+            if kept + self.inflight.of_subject(subject) >= max {
+                return full("maximum messages per subject exceeded");
+            }
+        }
+        let messages = self.contents.messages() + self.inflight.len() as u64;
+        if limit(self.config.max_msgs).is_some_and(|max| messages >= max) {
+            return full("maximum messages exceeded");
+        }
+        let bytes = self.bytes_with_inflight() + size;
+        if limit(self.config.max_bytes).is_some_and(|max| bytes > max) {
+            return full("maximum bytes exceeded");
+        }
+        Ok(())
+    }
+}
