@@ -10,6 +10,7 @@ use crate::disk::Disk;
 use crate::error::{fault_of, fault_of_blocks};
 use crate::fold::{Fingerprint, Fold};
 use crate::limits::{FOLD_BYTES, RESUME_BYTES};
+use crate::names::Names;
 use crate::open::UNPROVEN_NAME;
 use crate::shared::Shared;
 use crate::space::{Space, fold_bytes};
@@ -23,6 +24,7 @@ pub struct Checkpointer<D: Disk> {
     reserve_bytes: u64,
     journal_bytes: u64,
     space: Space,
+    names: Names,
     /// Whether this start has shown that the block store works.
     proven: bool,
 }
@@ -44,7 +46,7 @@ impl<D: Disk> Checkpointer<D> {
         shared: Arc<Shared>,
         reserve_bytes: u64,
         journal_bytes: u64,
-        space: Space,
+        (space, names): (Space, Names),
     ) -> Self {
         let new = Self {
             disk,
@@ -52,6 +54,7 @@ impl<D: Disk> Checkpointer<D> {
             reserve_bytes,
             journal_bytes,
             space,
+            names,
             proven: false,
         };
         new.survey();
@@ -189,6 +192,10 @@ impl<D: Disk> Checkpointer<D> {
         match done {
             Ok(folded) => {
                 self.space.folded(folded.added_bytes, folded.removed_bytes);
+                // Before the journal forgets the change.
+                if let Err(error) = self.names.keep(&self.disk, blocks, delta) {
+                    tracing::warn!(%error, "the second copy of what names the streams is old");
+                }
                 Ok(())
             }
             Err(fault) => {

@@ -22,7 +22,7 @@
 //! ```
 //!
 //! **Files** of a data directory: `lock`, `journal`, `blocks.redb` (`blocks.redb.new` while it is
-//! made), `unproven` from a start to its first checkpoint, and whatever was moved aside as damaged
+//! made), `names.1` and `names.2`, `unproven` from a start to its first checkpoint, and whatever was moved aside as damaged
 //! (`*.damaged-…`), which nothing here ever deletes.
 //!
 //! **Journal**: one file, written full of zeros once, then over and over as a ring, never grown.
@@ -33,7 +33,8 @@
 //! with frames after it is damage, which is told, and costs the batches it hits and no others.
 //!
 //! **Block store**: messages in blocks of up to 256 or 64 KiB, heads and bodies apart, so that
-//! opening reads no bodies. Descriptions are kept twice; every row and every body has a checksum.
+//! opening reads no bodies. Descriptions are kept twice, and again in `names.*` for when the file
+//! cannot be read at all; every row and every body has a checksum.
 //!
 //! **Faults**: a failed write or sync ends the [`Writer`]; a failed checkpoint loses nothing and
 //! is tried again, and once the journal is full the writer refuses with the checkpoint's fault.
@@ -58,6 +59,7 @@ mod journal;
 pub mod limits;
 mod load;
 mod message_code;
+mod names;
 mod open;
 mod options;
 mod overlay;

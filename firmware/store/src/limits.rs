@@ -33,6 +33,16 @@ pub const FOLD_SMALL_BYTES: u64 = 64 * 1024;
 /// Room for messages at which those that were refused may come again.
 pub const RESUME_BYTES: u64 = 64 * 1024;
 
+/// Sequences after a stream's last that its second description holds back: after the first is
+/// lost, no sequence is given twice, and a new description is due no more often than this.
+pub const SEQUENCES_AHEAD: u64 = 1 << 20;
+
+/// Descriptions of fewer bytes are written again for a consumer alone.
+pub const NAMES_BYTES_SMALL: usize = 64 * 1024;
+
+/// Larger ones wait for this many checkpoints with new consumers.
+pub const NAMES_CHECKPOINTS_MAX: u32 = 20;
+
 /// Bytes that one step copies out of a damaged block store.
 pub const SALVAGE_BYTES: usize = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
 use frond_ledger::{ConsumerId, Damage, Head, Seq, StreamId};
@@ -19,6 +19,10 @@ pub(crate) struct Loaded {
     pub(crate) streams: BTreeMap<StreamId, LoadedStream>,
     pub(crate) values: BTreeMap<Box<str>, Bytes>,
     pub(crate) damage: Vec<Damage>,
+    /// Numbers that were given to streams and consumers, as far as the mark does not say.
+    pub(crate) ids_used: (u32, u32),
+    /// Streams with no whole description.
+    pub(crate) nameless: BTreeSet<StreamId>,
     /// Bytes that the rows of blocks hold.
     pub(crate) block_bytes: u64,
 }
@@ -154,7 +158,7 @@ impl Loaded {
         pair: &Pair<impl ReadableTable<&'static [u8], &'static [u8]>>,
         what: &str,
     ) -> Result<Vec<Row>, redb::Error> {
-        let mut keys = std::collections::BTreeSet::new();
+        let mut keys = BTreeSet::new();
         for table in pair {
             for row in table.iter()? {
                 keys.insert(row?.0.value().to_vec());
@@ -169,7 +173,12 @@ impl Loaded {
                     }
                     rows.push((key, payload));
                 }
-                (None, _) => self.damaged(&key, &format!("both copies of a {what} description")),
+                (None, _) => {
+                    self.damaged(&key, &format!("both copies of a {what} description"));
+                    if let (Some(id), true) = (key.first_chunk::<4>(), what != "value") {
+                        self.nameless.insert(StreamId(u32::from_be_bytes(*id)));
+                    }
+                }
             }
         }
         Ok(rows)

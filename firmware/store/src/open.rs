@@ -13,6 +13,7 @@ use crate::error::{StoreError, fault_of_blocks};
 use crate::journal::{Found, Journal};
 use crate::limits::LOST_PER_HOLE_MAX;
 use crate::load::Loaded;
+use crate::names::Names;
 use crate::options::Options;
 use crate::overlay;
 use crate::ranges::Ranges;
@@ -57,6 +58,7 @@ impl<D: Disk> Store<D> {
             options,
             fresh_blocks: false,
             suspect: false,
+            salvaged: false,
             damage: Vec::new(),
         };
         opener.open(counters)
@@ -71,13 +73,16 @@ struct Opener<'o, D: Disk> {
     /// The last start ended before its first checkpoint. redb panics on some damaged pages, and
     /// where a panic ends the process only a check before use keeps that from going on for ever.
     suspect: bool,
+    /// The block store could not be read as it was.
+    salvaged: bool,
     damage: Vec<Damage>,
 }
 
 impl<D: Disk> Opener<'_, D> {
     fn open(mut self, counters: Arc<Counters>) -> Result<(Store<D>, Recovered), StoreError> {
         let guard = self.io("locking it", self.disk.lock())?;
-        let (blocks, mut loaded) = self.open_blocks(&counters)?;
+        let (blocks, loaded) = self.open_blocks(&counters)?;
+        let (names, blocks, mut loaded) = self.restore_names(blocks, loaded)?;
         let (journal, made) = self.open_journal(loaded.mark.map(|mark| mark.folded))?;
         if loaded.mark == Some(Mark::default()) && !made && self.fresh_blocks {
             self.note("the block store is missing: only the journal's tail is left".into());
@@ -121,7 +126,7 @@ impl<D: Disk> Opener<'_, D> {
                 Arc::clone(&shared),
                 self.options.reserve_bytes,
                 ring_bytes,
-                space,
+                (space, names),
             ),
             writer: Writer::new(
                 journal,
@@ -154,6 +159,7 @@ impl<D: Disk> Opener<'_, D> {
             Ok(opened) => Ok(opened),
             Err(error) if !self.fresh_blocks && is_damage(&error) => {
                 self.salvage_blocks(&error, counters)?;
+                self.salvaged = true;
                 let (blocks, mut loaded) = self.blocks(counters)?;
                 // Without its mark everything that the journal has is read again.
                 loaded.mark = loaded.mark.filter(|mark| *mark != Mark::default());
@@ -161,6 +167,41 @@ impl<D: Disk> Opener<'_, D> {
             }
             Err(error) => Err(self.blocks_error(&error)),
         }
+    }
+
+    /// What lost its description gets it back from its second place.
+    fn restore_names(
+        &mut self,
+        blocks: Blocks,
+        mut loaded: Loaded,
+    ) -> Result<(Names, Blocks, Loaded), StoreError> {
+        let (names, content, damaged) =
+            self.io("reading what names the streams", Names::read(&self.disk))?;
+        if damaged > 0 {
+            self.note(format!(
+                "{damaged} of two files that name the streams are damaged; they are written anew"
+            ));
+        }
+        let all = self.salvaged || self.fresh_blocks;
+        if !content.is_empty() && (all || !loaded.nameless.is_empty()) {
+            let lost = (!all).then_some(&loaded.nameless);
+            let back = content
+                .restore(&blocks, lost)
+                .and_then(|back| Ok((back, blocks.read(Loaded::read)?)));
+            let (back, mut again) = back.map_err(|error| self.blocks_error(&error))?;
+            if back > 0 {
+                self.note(format!(
+                    "{back} streams have their description from its second place; their next \
+                     sequences leave out those that may have been used"
+                ));
+            }
+            again.damage.append(&mut loaded.damage);
+            again.damage.dedup();
+            again.mark = loaded.mark;
+            again.ids_used = content.ids_used();
+            loaded = again;
+        }
+        Ok((names, blocks, loaded))
     }
 
     fn blocks(&self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), StoreError> {
@@ -201,7 +242,8 @@ impl<D: Disk> Opener<'_, D> {
             Err(error) => format!("copying what is left of it failed: {error}"),
         };
         self.note(format!(
-            "the block store cannot be read ({why}); it was moved to {aside}; {left}"
+            "the block store cannot be read ({why}); it was moved to {aside}; {left}; nothing of it \
+             was deleted: keep the file for those who can read more out of it, or remove it"
         ));
         Ok(())
     }

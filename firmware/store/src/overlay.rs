@@ -26,8 +26,12 @@ pub(crate) fn recovered(
         streams: Vec::new(),
         values: loaded.values,
         damage: loaded.damage,
-        stream_ids_used: mark.stream_ids_used.max(tail.stream_ids_used),
-        consumer_ids_used: mark.consumer_ids_used.max(tail.consumer_ids_used),
+        stream_ids_used: (mark.stream_ids_used)
+            .max(tail.stream_ids_used)
+            .max(loaded.ids_used.0),
+        consumer_ids_used: (mark.consumer_ids_used)
+            .max(tail.consumer_ids_used)
+            .max(loaded.ids_used.1),
     };
     for (stream, loaded) in loaded.streams {
         out.stream_ids_used = out.stream_ids_used.max(stream.0);

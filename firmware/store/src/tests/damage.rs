@@ -308,3 +308,47 @@ fn an_empty_block_store_is_a_missing_one() {
     let (_, recovered) = scratch.open();
     assert!(texts(&recovered).contains("block store is missing"));
 }
+
+#[test]
+fn names_and_sequences_outlive_the_block_store() {
+    for spoil in [
+        |bytes: &mut Vec<u8>| bytes.clear(),
+        |bytes: &mut Vec<u8>| bytes[..8192].fill(7),
+    ] {
+        let mut scratch = Scratch::new();
+        let (mut store, _) = scratch.open();
+        write(&mut store, vec![stream()]).unwrap();
+        // Three times around the journal: nothing in it says any more what the stream is.
+        for seq in 1..=200 {
+            write(&mut store, vec![put(seq, "x")]).unwrap();
+            if seq % 20 == 0 {
+                store.checkpointer.checkpoint().unwrap();
+            }
+        }
+        drop(store);
+        scratch.spoil("blocks.redb", spoil);
+        for damaged in ["names.1", "names.2"] {
+            let (store, recovered) = scratch.open();
+            drop(store);
+            assert_eq!(recovered.streams.len(), 1, "{}", texts(&recovered));
+            assert_eq!(&recovered.streams[0].meta[..], b"S");
+            assert!(recovered.streams[0].last >= 200);
+            assert!(recovered.stream_ids_used >= 1);
+            // What was put back stays, whatever happens to the files it came from.
+            flip(&scratch, damaged, 20);
+        }
+        let (mut store, recovered) = scratch.open();
+        assert!(texts(&recovered).contains("2 of two files"));
+        let next = recovered.streams[0].last + 1;
+        store.checkpointer.checkpoint().unwrap();
+        write(&mut store, vec![put(next, "x")]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+        drop(store);
+        let (_, recovered) = scratch.open();
+        assert!(
+            !texts(&recovered).contains("of two files"),
+            "both are written anew"
+        );
+        assert!(seqs(&recovered).contains(&next));
+    }
+}
