@@ -32,7 +32,7 @@ pub(crate) enum Purpose {
 #[derive(Debug, Default)]
 pub(crate) struct Fetches {
     last: u64,
-    waiting: BTreeMap<Ticket, Purpose>,
+    waiting: BTreeMap<Ticket, (StreamId, Purpose)>,
 }
 
 impl Fetches {
@@ -40,15 +40,15 @@ impl Fetches {
     pub(crate) fn ask(&mut self, stream: StreamId, seqs: Vec<Seq>, purpose: Purpose) -> Output {
         self.last += 1;
         let ticket = Ticket(self.last);
-        self.waiting.insert(ticket, purpose);
+        self.waiting.insert(ticket, (stream, purpose));
         Output::Fetch {
             ticket,
             query: Query { stream, seqs },
         }
     }
 
-    /// What a query was for.
-    pub(crate) fn take(&mut self, ticket: Ticket) -> Option<Purpose> {
+    /// Which stream a query was about, and what it was for.
+    pub(crate) fn take(&mut self, ticket: Ticket) -> Option<(StreamId, Purpose)> {
         self.waiting.remove(&ticket)
     }
 }

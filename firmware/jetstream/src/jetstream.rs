@@ -396,7 +396,8 @@ impl JetStream {
     }
 
     fn fetched(&mut self, ticket: Ticket, fetched: Fetched, reach: &dyn Reach) {
-        if let Some(purpose) = self.fetches.take(ticket) {
+        if let Some((stream, purpose)) = self.fetches.take(ticket) {
+            self.notice_lost(stream, &fetched.missing, reach);
             self.use_fetched(purpose, fetched, reach);
         }
     }

@@ -20,6 +20,7 @@ mod io;
 mod jetstream;
 mod journal;
 pub mod limits;
+mod lost;
 mod parked;
 mod pending;
 mod publish;

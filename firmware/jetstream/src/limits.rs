@@ -106,3 +106,9 @@ pub const SNAPSHOT_ACK_MS: u64 = 5_000;
 pub const RESTORE_IDLE_MS: u64 = 5_000;
 /// Bytes of a restored stream that are given to the disk at once.
 pub const RESTORE_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Messages of one stream that are told as lost.
+pub const LOST_MAX: usize = 65_536;
+
+/// Of those, as many as one advisory names.
+pub const LOST_NAMED_MAX: usize = 100;

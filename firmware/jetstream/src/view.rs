@@ -72,6 +72,8 @@ pub struct StreamView<'a> {
     pub sources: Vec<Vec<u8>>,
     /// Why it takes no messages, when it does not.
     pub fault: Option<&'a str>,
+    /// Messages it had and cannot be read.
+    pub lost: usize,
 }
 
 impl JetStream {
@@ -161,6 +163,7 @@ fn stream_view<'a>(streams: &JetStream, host: &'a Host) -> StreamView<'a> {
         mirror: config.mirror.as_ref().map(origin),
         sources: config.sources.iter().map(origin).collect(),
         fault: fault(host),
+        lost: host.stream.lost_now().len(),
     }
 }
 

@@ -50,6 +50,9 @@ pub(crate) struct HealthStatus {
     error: String,
     #[serde(skip_serializing_if = "empty")]
     errors: Vec<HealthzError>,
+    /// What was damaged and does not stop the rest; of our own.
+    #[serde(skip_serializing_if = "empty")]
+    damage: Vec<HealthzError>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -97,6 +100,7 @@ pub(crate) fn document(options: &Options, absent: &[&str], state: &State) -> (u1
     let Trouble { code, found } = check(options, absent, state);
     let mut document = HealthStatus {
         status: "ok",
+        damage: damage(options, state),
         ..HealthStatus::default()
     };
     let Some(first) = found.first() else {
@@ -191,6 +195,28 @@ fn check_assets(options: &Options, jetstream: &JetStream) -> Trouble {
             found,
         }
     }
+}
+
+/// Streams that lost messages: they serve all others, so that is no reason to be taken for ill.
+fn damage(options: &Options, state: &State) -> Vec<HealthzError> {
+    let (Scope::Assets, State::On(jetstream)) = (options.scope, state) else {
+        return Vec::new();
+    };
+    let told = |account: &str, stream: &JsStream| HealthzError {
+        kind: "STREAM",
+        account: account.to_owned(),
+        stream: stream.name.clone(),
+        consumer: String::new(),
+        error: format!(
+            "JetStream stream '{account} > {}' lost messages: {}",
+            stream.name, stream.lost
+        ),
+    };
+    let all = jetstream.accounts.iter().flat_map(|account| {
+        let streams = account.streams.iter().filter(|stream| stream.lost > 0);
+        streams.map(|stream| told(&account.name, stream))
+    });
+    all.collect()
 }
 
 fn fault(account: &str, stream: &JsStream) -> Option<HealthzError> {

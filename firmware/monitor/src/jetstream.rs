@@ -111,6 +111,8 @@ pub(crate) struct JsStream {
     pub(crate) sources: Vec<Object>,
     /// Why it takes no messages, when it does not.
     pub(crate) fault: Option<String>,
+    /// Messages it had and cannot be read.
+    pub(crate) lost: usize,
 }
 
 impl JetStream {

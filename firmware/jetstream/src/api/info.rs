@@ -111,8 +111,9 @@ pub(crate) fn state(host: &Host) -> StreamState {
     let contents = &host.stream.contents;
     let is_new = contents.last() == 0 && contents.messages() == 0;
     let first_time = contents.oldest().map(|(_, time)| time);
-    let lost = (!host.stream.lost.is_empty()).then(|| Lost {
-        msgs: host.stream.lost.clone(),
+    let lost = host.stream.lost_now();
+    let lost = (!lost.is_empty()).then_some(Lost {
+        msgs: lost,
         bytes: 0,
     });
     StreamState {

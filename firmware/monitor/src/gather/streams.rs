@@ -126,6 +126,7 @@ fn stream(stream: &StreamView<'_>) -> JsStream {
             .map(|source| source.without("seq"))
             .collect(),
         fault: stream.fault.map(str::to_owned),
+        lost: stream.lost,
     }
 }
 

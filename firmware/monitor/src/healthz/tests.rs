@@ -124,3 +124,17 @@ fn a_server_that_takes_nobody_is_not_ready() {
         assert_eq!((code, go_json::to_string(&health).as_str()), (500, body));
     }
 }
+
+#[test]
+fn lost_messages_are_told_and_leave_the_server_in_service() {
+    let mut on = jetstream(&["A", "B"]);
+    on.accounts[1].streams[0].lost = 3;
+    let (code, body) = ask("", &State::On(on.clone()));
+    assert_eq!(code, 200);
+    assert_eq!(
+        body,
+        r#"{"status":"ok","damage":[{"type":"STREAM","account":"B","stream":"ORDERS","error":"JetStream stream 'B \u003e ORDERS' lost messages: 3"}]}"#
+    );
+    let (_, body) = ask("js-server-only=1", &State::On(on));
+    assert_eq!(body, r#"{"status":"ok"}"#);
+}

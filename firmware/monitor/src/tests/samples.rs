@@ -145,6 +145,7 @@ pub(crate) fn stream(name: &str) -> JsStream {
         mirror: None,
         sources: Vec::new(),
         fault: None,
+        lost: 0,
     }
 }
 
