@@ -37,6 +37,8 @@ struct StoreWorld<R: Rig> {
     phase: Phase,
     opens: u64,
     tickets: u64,
+    cuts: u64,
+    acked: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +70,35 @@ pub fn run<R: Rig>(seed: u64) -> Result<Trace, Broken> {
     Ok(world.trace)
 }
 
+/// What one world went through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// How often the power went.
+    pub cuts: u64,
+    /// Batches that were acknowledged.
+    pub acked: u64,
+}
+
+/// The world of `seed` with the plug pulled more often; how often.
+///
+/// # Errors
+/// The promise that was broken.
+pub fn run_counted<R: Rig>(seed: u64) -> Result<Counted, Broken> {
+    let mut world = StoreWorld::<R>::seeded(seed);
+    world.reopen(&[])?;
+    for _ in 0..STEPS {
+        world.step()?;
+        if world.rng.below(4) == 0 {
+            world.cut(&[])?;
+        }
+    }
+    world.heal()?;
+    Ok(Counted {
+        cuts: world.cuts,
+        acked: world.acked,
+    })
+}
+
 impl<R: Rig> StoreWorld<R> {
     fn seeded(seed: u64) -> Self {
         let mut rng = Rng::seeded(seed);
@@ -83,6 +114,8 @@ impl<R: Rig> StoreWorld<R> {
             ever: Ever::new(),
             opens: 0,
             tickets: 0,
+            cuts: 0,
+            acked: 0,
         }
     }
 
@@ -126,6 +159,7 @@ impl<R: Rig> StoreWorld<R> {
                 if !receipts.iter().map(Receipt::ticket).eq(tickets) {
                     return Err("receipts for other batches".into());
                 }
+                self.acked += batches.len() as u64;
                 self.before.push(self.model.clone());
                 self.model.apply_all(&batches);
                 Ok(())
@@ -189,6 +223,7 @@ impl<R: Rig> StoreWorld<R> {
     /// The plug is pulled, and put in again.
     fn cut(&mut self, unsure: &[Batch]) -> Result<(), Broken> {
         self.open = None;
+        self.cuts += 1;
         self.disk.reboot(&mut self.rng);
         if self.flips && self.phase == Phase::Faults && self.rng.below(2) == 0 {
             self.disk.flip_bit("journal", 8192, &mut self.rng);

@@ -1,6 +1,6 @@
 //! A store on a failing disk keeps what it acknowledged, in a thousand worlds.
 
-use sim::store_world::{Plain, run};
+use sim::store_world::{Plain, run, run_counted};
 
 fn worlds(seeds: core::ops::Range<u64>) {
     for seed in seeds {
@@ -33,4 +33,17 @@ fn the_third_quarter_holds() {
 #[test]
 fn the_fourth_quarter_holds() {
     worlds(750..1000);
+}
+
+/// A small share of what `--example cuts` does.
+#[test]
+fn a_thousand_cuts_hold() {
+    let (mut cuts, mut seed) = (0, 0x00c0_ffee);
+    while cuts < 1000 {
+        let counted = run_counted::<Plain>(seed);
+        cuts += counted
+            .unwrap_or_else(|broken| panic!("{broken}\nseed {seed}"))
+            .cuts;
+        seed += 1;
+    }
 }
