@@ -27,6 +27,8 @@ pub struct Facts {
     pub max_ack_pending: i64,
     /// Largest batch a pull may ask for; 0: no limit.
     pub max_request_batch: i64,
+    /// Consumers of a stream where neither it nor its account says how many; 0: no limit.
+    pub default_max_consumers: i64,
     /// Bounds of batches.
     pub batches: BatchLimits,
 }
@@ -74,6 +76,7 @@ impl Default for Facts {
             duplicate_window_ns_max: None,
             max_ack_pending: 0,
             max_request_batch: 0,
+            default_max_consumers: 1000,
             batches: BatchLimits::default(),
         }
     }

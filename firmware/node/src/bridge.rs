@@ -118,6 +118,7 @@ impl Node {
                 .map(|window| i64::try_from(window.as_nanos()).unwrap_or(i64::MAX)),
             max_ack_pending: number(bounds.max_ack_pending),
             max_request_batch: number(bounds.max_request_batch),
+            default_max_consumers: number(bounds.default_max_consumers),
             batches: BatchLimits {
                 messages_max: bounds.batch_max_msgs,
                 stream_open_max: per_stream.unwrap_or(batches.stream_open_max),

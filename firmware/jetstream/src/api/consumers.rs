@@ -75,7 +75,10 @@ impl JetStream {
             .adapt_to_sourcing(facts.retention, existing, &suffix);
         let old = host.consumer(asked.config.asset_name());
         if let Some((_, old)) = old {
-            asked.config.pause_until = old.machine.config().pause_until;
+            asked
+                .config
+                .pause_until
+                .clone_from(&old.machine.config().pause_until);
         }
         let asked_threshold = asked.config.inactive_threshold;
         let mut config = asked.config.prepare(&facts, &server, asked.pedantic)?;
@@ -392,6 +395,7 @@ impl JetStream {
             max_request_batch: self.facts.max_request_batch,
             account_max_ack_pending: limits.max_ack_pending,
             account_max_consumers: limits.max_consumers,
+            default_max_consumers: self.facts.default_max_consumers,
         }
     }
 }

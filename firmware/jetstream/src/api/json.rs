@@ -5,10 +5,12 @@
 
 mod parse;
 mod read;
+mod time;
 mod unmarshal;
 
 pub(crate) use parse::{Json, parse, parse_each};
 pub(crate) use read::{Field, fields, flexible_object, request};
+pub(crate) use time::GivenTime;
 pub(crate) use unmarshal::unmarshal;
 
 use crate::errors::{ApiError, INVALID_JSON};

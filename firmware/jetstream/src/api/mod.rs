@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod answer;
 mod audit;
+mod bounds;
 mod call;
 mod change;
 mod consumers;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::json::{flexible_object, request};
 use super::{Call, Outcome, answer};
 use crate::attach;
-use crate::consumer::{ConsumerInput, pause_time, text_or_zero};
+use crate::consumer::{ConsumerInput, text_or_zero};
 use crate::errors::{self, ApiError};
 use crate::io::Reach;
 use crate::jetstream::JetStream;
@@ -77,7 +77,8 @@ fn asked_time(body: &[u8], is_strict: bool) -> Result<Option<Timestamp>, ApiErro
             if name != "pause_until" {
                 return Ok(false);
             }
-            until = pause_time(field)?;
+            let given = field.given_time()?;
+            until = given.filter(|time| !time.is_zero()).map(|time| time.at());
             Ok(true)
         },
     )?;

@@ -17,7 +17,7 @@ use crate::jetstream::JetStream;
 use crate::limits::{LIST_PAGE_MAX, NAMES_PAGE_MAX, SUBJECTS_PAGE_MAX};
 use crate::pending::{Change, Pending, What};
 use crate::stream::Stream;
-use crate::stream::config::{Storage, StreamConfig, limit};
+use crate::stream::config::StreamConfig;
 use crate::stream::decode::stream_config;
 use crate::stream::{recover, validate};
 
@@ -74,6 +74,7 @@ impl JetStream {
                 "stream has no mirror but does have mirror direct",
             ));
         }
+        self.bound_window(&mut config, asked.pedantic)?;
         validate::normalise(&mut config, asked.pedantic)?;
         self.inherit(call.tenant, &mut config, asked.pedantic)?;
         if let Some(host) = self.find_stream(call.tenant, name) {
@@ -235,93 +236,6 @@ impl JetStream {
                 Err(errors::CLUSTER_NOT_LEADER)
             }
         }
-    }
-
-    /// What a mirror or source takes over from an origin in the same account.
-    pub(crate) fn inherit(
-        &self,
-        tenant: Tenant,
-        config: &mut StreamConfig,
-        pedantic: bool,
-    ) -> Result<(), ApiError> {
-        if let Some(max) = self.facts.duplicate_window_ns_max
-            && config.duplicate_window > max
-        {
-            let max = crate::consumer::go_duration(max);
-            let text = format!("duplicates window can not be larger then server limit of {max}");
-            return Err(validate::invalid(text));
-        }
-        self.check_cycle(tenant, config)?;
-        let own = limit(config.max_msg_size).unwrap_or(u64::MAX);
-        let is_too_small =
-            |origin: &Host| limit(origin.stream.config.max_msg_size).unwrap_or(0) > own;
-        if let Some(mirror) = config.mirror.as_ref().filter(|m| m.external.is_none())
-            && let Some(origin) = self.find_stream(tenant, &mirror.name)
-        {
-            if is_too_small(origin) {
-                return Err(errors::MIRROR_MAX_MESSAGE_SIZE_TOO_BIG);
-            }
-            let allows = origin.stream.config.allow_direct;
-            if pedantic && config.mirror_direct != allows {
-                let text = "origin stream has direct get set, mirror has it disabled";
-                return Err(errors::PEDANTIC.with("err", text));
-            }
-            config.mirror_direct = allows;
-        }
-        for source in config.sources.iter().filter(|s| s.external.is_none()) {
-            if self
-                .find_stream(tenant, &source.name)
-                .is_some_and(is_too_small)
-            {
-                return Err(errors::SOURCE_MAX_MESSAGE_SIZE_TOO_BIG);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the account and the server have room for a stream, instead of `old` if given.
-    pub(crate) fn check_room(
-        &self,
-        tenant: Tenant,
-        old: Option<&StreamConfig>,
-        config: &StreamConfig,
-    ) -> Result<(), ApiError> {
-        let Some(account) = self.accounts.get(&tenant) else {
-            return Err(errors::NOT_ENABLED_FOR_ACCOUNT);
-        };
-        let limits = &account.limits;
-        let count = i64::try_from(account.by_name.len()).unwrap_or(i64::MAX);
-        if old.is_none() && limits.max_streams >= 0 && count >= limits.max_streams {
-            return Err(errors::MAXIMUM_STREAMS_LIMIT);
-        }
-        if limits.max_bytes_required && config.max_bytes <= 0 {
-            return Err(errors::STREAM_MAX_BYTES_REQUIRED);
-        }
-        let (of_account, of_stream, of_server, full) = match config.storage {
-            Storage::File => (
-                limits.max_storage,
-                limits.storage_max_stream_bytes,
-                self.facts.storage_bytes_max,
-                errors::STORAGE_RESOURCES_EXCEEDED,
-            ),
-            Storage::Memory => (
-                limits.max_memory,
-                limits.memory_max_stream_bytes,
-                self.facts.memory_bytes_max,
-                errors::MEMORY_RESOURCES_EXCEEDED,
-            ),
-        };
-        if limit(of_stream).is_some_and(|max| config.reserved_bytes() > max) {
-            return Err(errors::STREAM_MAX_STREAM_BYTES_EXCEEDED);
-        }
-        let freed = old.map_or(0, StreamConfig::reserved_bytes);
-        let reserved = self.reserved(tenant, config.storage).saturating_sub(freed);
-        let all = reserved.saturating_add(config.reserved_bytes());
-        let is_over = |max: u64| config.reserved_bytes() > 0 && all > max;
-        if limit(of_account).is_some_and(is_over) || of_server.is_some_and(is_over) {
-            return Err(full);
-        }
-        Ok(())
     }
 
     /// Whether another stream of the account listens on one of the subjects.

@@ -22,9 +22,12 @@ impl JetStream {
         if config.name != name {
             return Err(errors::STREAM_MISMATCH);
         }
-        let host = self
-            .find_stream(call.tenant, name)
-            .ok_or(errors::STREAM_NOT_FOUND)?;
+        self.bound_window(&mut config, asked.pedantic)?;
+        let Some(host) = self.find_stream(call.tenant, name) else {
+            validate::normalise(&mut config, asked.pedantic)?;
+            self.check_size(call.tenant, &config)?;
+            return Err(errors::STREAM_NOT_FOUND);
+        };
         let (id, group) = (host.id(), host.stream.group());
         let is_memory = host.stream.is_memory();
         let created = host.stream.created;

@@ -52,6 +52,7 @@ impl Consumer {
         loop {
             if !self.may_send(scene) {
                 self.nothing_now();
+                self.end_replay();
                 break;
             }
             match self.attempt(scene) {
@@ -84,9 +85,13 @@ impl Consumer {
         let (seq, fresh) = match self.choose(scene) {
             Choice::Again(seq) => (seq, false),
             Choice::Fresh(seq) => (seq, true),
-            Choice::Full => return Attempt::Stopped,
+            Choice::Full => {
+                self.end_replay();
+                return Attempt::Stopped;
+            }
             Choice::End => {
                 self.nothing_now();
+                self.end_replay();
                 return Attempt::Stopped;
             }
         };
@@ -195,6 +200,14 @@ impl Consumer {
             self.progress.advance(seq + 1);
             self.backlog.after = self.backlog.after.saturating_sub(1);
         }
+    }
+
+    /// Once it has caught up with what was old: what came meanwhile kept its pace too.
+    ///
+    /// spec: nats-server v2.15.1 server/consumer.go `loopAndGatherMsgs`
+    fn end_replay(&mut self) {
+        let next = self.progress.next_stream;
+        self.pace.replay = self.pace.replay.filter(|replay| next <= replay.upto);
     }
 
     /// Replay and rate limit: when this message may go, if not now.
@@ -318,9 +331,6 @@ impl Consumer {
         }
         if let Some(replay) = &mut self.pace.replay {
             replay.previous = Some((parcel.time, scene.mono()));
-            if seq >= replay.upto {
-                self.pace.replay = None;
-            }
         }
     }
 

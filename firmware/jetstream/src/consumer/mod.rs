@@ -44,7 +44,7 @@ mod tests;
 pub(crate) use backup::{config_of, state_of};
 pub(crate) use config::{
     AckPolicy, ConsumerConfig, ConsumerLimits, CreateRequest, Retention, ServerLimits, StreamFacts,
-    admit_change, admit_new, is_group_name, pause_time, same, write_time,
+    admit_change, admit_new, is_group_name, same, write_time,
 };
 pub(crate) use duration::{go_duration, parse_go_duration};
 pub(crate) use info::ConsumerInfo;

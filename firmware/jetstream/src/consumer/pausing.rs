@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::machine::Consumer;
 use super::scene::Scene;
+use crate::api::json::GivenTime;
 
 /// spec: nats-server v2.15.1 server/jetstream_events.go `JSConsumerPauseAdvisory`
 #[derive(Serialize)]
@@ -26,14 +27,15 @@ impl Consumer {
     /// Rests until then; `None` or a time that is over ends the rest. Wake it with
     /// `ConsumerInput::Time` afterwards.
     pub(crate) fn pause(&mut self, now: Now, until: Option<Timestamp>) {
-        self.config.pause_until = until;
+        self.config.pause_until = until.map(Into::into);
         self.config.set_required_level();
         self.wake_now(now);
     }
 
     /// The time it rests until, while it does.
     pub(super) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.config.pause_until.filter(|until| *until > now)
+        let until = self.config.pause_until.as_ref()?.at();
+        (until > now).then_some(until)
     }
 
     /// Tells those who watch when a rest begins, changes or ends.
@@ -57,7 +59,7 @@ impl Consumer {
             stream: &self.stream.name,
             consumer: &self.name,
             paused: rests_until.is_some(),
-            pause_until: text_or_zero(self.config.pause_until),
+            pause_until: text_or_zero(self.config.pause_until.as_ref().map(GivenTime::at)),
             domain: self.stream.domain.as_deref(),
         };
         let payload = go_json::to_vec(&advisory);

@@ -37,7 +37,7 @@ pub(crate) fn start(
         DeliverPolicy::New => last + 1,
         DeliverPolicy::ByStartSequence => config.opt_start_seq,
         DeliverPolicy::ByStartTime => {
-            let at = messages.at_time(config.opt_start_time.unwrap_or_default());
+            let at = messages.at_time(config.starts_at().unwrap_or_default());
             messages.next(at, &filters).unwrap_or(at)
         }
     };

@@ -14,7 +14,7 @@ impl Consumer {
     /// Wake it with `ConsumerInput::Time` afterwards.
     // spec: nats-server v2.14.0 server/consumer.go updateConfig
     pub(crate) fn update(&mut self, now: Now, mut config: ConsumerConfig, messages: &dyn Messages) {
-        config.pause_until = self.config.pause_until;
+        config.pause_until.clone_from(&self.config.pause_until);
         let old = std::mem::replace(&mut self.config, config);
         let new = &self.config;
         if let Mode::Push(push) = &mut self.mode
@@ -81,7 +81,7 @@ impl Consumer {
                 return refuse("below start seq");
             }
             (Some(seq), DeliverPolicy::ByStartTime)
-                if seq < messages.at_time(self.config.opt_start_time.unwrap_or_default()) =>
+                if seq < messages.at_time(self.config.starts_at().unwrap_or_default()) =>
             {
                 return refuse("below start time");
             }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use frond_clock::Timestamp;
 
-use super::{Json, invalid, parse_each};
+use super::{GivenTime, Json, invalid, parse_each};
 use crate::errors::ApiError;
 
 /// A value on its way into a field, with the names Go's messages mention.
@@ -188,13 +188,15 @@ impl<'a> Field<'a> {
 
     /// A time; `None` for `null`.
     pub(crate) fn time(self) -> Result<Option<Timestamp>, String> {
+        let time = self.given_time()?;
+        Ok(time.map(|time| time.at()))
+    }
+
+    /// A time with the offset it was given with; `null` is none.
+    pub(crate) fn given_time(self) -> Result<Option<GivenTime>, String> {
         match self.value {
             Json::Null => Ok(None),
-            Json::String(text) => Timestamp::parse_rfc3339(text).map(Some).ok_or_else(|| {
-                format!(
-                    "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
-                )
-            }),
+            Json::String(text) => GivenTime::parse(text).map(Some),
             Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
                 Err(self.mismatch("time.Time"))
             }

@@ -156,7 +156,7 @@ impl ConsumerConfig {
             || !self.priority_groups.is_empty();
         let level = if self.ack_policy == AckPolicy::FlowControl {
             "4"
-        } else if prioritized || self.pause_until.is_some() {
+        } else if prioritized || self.pause_until.as_ref().is_some_and(|at| !at.is_zero()) {
             "1"
         } else {
             "0"

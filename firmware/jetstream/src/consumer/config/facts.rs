@@ -63,4 +63,6 @@ pub(crate) struct ServerLimits {
     pub(crate) account_max_ack_pending: i64,
     /// The account's `max_consumers`.
     pub(crate) account_max_consumers: i64,
+    /// Holds where neither the stream nor the account has one.
+    pub(crate) default_max_consumers: i64,
 }

@@ -15,9 +15,11 @@ use std::collections::BTreeMap;
 use frond_clock::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::api::json::GivenTime;
+
 pub(crate) use facts::{ConsumerLimits, Retention, ServerLimits, StreamFacts};
 pub(crate) use policy::{AckPolicy, DeliverPolicy, PriorityPolicy, ReplayPolicy};
-pub(crate) use request::{Action, CreateRequest, pause_time};
+pub(crate) use request::{Action, CreateRequest};
 pub(crate) use text::write_time;
 pub(crate) use update::{admit_change, same};
 pub(crate) use validate::is_group_name;
@@ -39,8 +41,8 @@ pub(crate) struct ConsumerConfig {
     pub(crate) deliver_policy: DeliverPolicy,
     #[serde(skip_serializing_if = "text::is_default")]
     pub(crate) opt_start_seq: u64,
-    #[serde(skip_serializing_if = "text::is_default", with = "text::time")]
-    pub(crate) opt_start_time: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) opt_start_time: Option<GivenTime>,
     pub(crate) ack_policy: AckPolicy,
     #[serde(skip_serializing_if = "text::is_default")]
     pub(crate) ack_wait: i64,
@@ -88,8 +90,8 @@ pub(crate) struct ConsumerConfig {
     pub(crate) sourcing: bool,
     #[serde(skip_serializing_if = "text::is_default")]
     pub(crate) metadata: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "text::is_default", with = "text::time")]
-    pub(crate) pause_until: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pause_until: Option<GivenTime>,
     #[serde(skip_serializing_if = "text::is_default")]
     pub(crate) priority_groups: Vec<String>,
     #[serde(skip_serializing_if = "text::is_default")]
@@ -110,6 +112,11 @@ impl ConsumerConfig {
     /// Whether messages are pushed to a deliver subject (else: pulled).
     pub(crate) fn is_push(&self) -> bool {
         !self.deliver_subject.is_empty()
+    }
+
+    /// The moment its messages start at, when it starts by time.
+    pub(crate) fn starts_at(&self) -> Option<Timestamp> {
+        self.opt_start_time.as_ref().map(GivenTime::at)
     }
 
     /// As it was asked for.

@@ -1,5 +1,3 @@
-use frond_clock::Timestamp;
-
 use super::{AckPolicy, ConsumerConfig, DeliverPolicy, PriorityPolicy, ReplayPolicy};
 use crate::api::json::{self, Field};
 use crate::errors::ApiError;
@@ -62,15 +60,6 @@ fn action(field: Field<'_>) -> Result<Action, String> {
     field
         .choice(named)
         .ok_or_else(|| format!("unknown consumer action: {}", field.text()))
-}
-
-/// A time; Go's zero time, which ours cannot count to, is none.
-pub(crate) fn pause_time(field: Field<'_>) -> Result<Option<Timestamp>, String> {
-    let is_zero = |text: &str| (text == "0001-01-01T00:00:00Z").then_some(());
-    match field.choice(is_zero) {
-        Some(()) => Ok(None),
-        None => field.time(),
-    }
 }
 
 impl ConsumerConfig {
@@ -148,8 +137,8 @@ impl ConsumerConfig {
                     .choice(PriorityPolicy::from_text)
                     .ok_or_else(|| format!("unknown priority policy: {}", field.text()))?;
             }
-            "opt_start_time" => self.opt_start_time = pause_time(field)?,
-            "pause_until" => self.pause_until = pause_time(field)?,
+            "opt_start_time" => self.opt_start_time = field.given_time()?,
+            "pause_until" => self.pause_until = field.given_time()?,
             "filter_subjects" => self.filter_subjects = field.strings()?,
             "priority_groups" => self.priority_groups = field.strings()?,
             "metadata" => self.metadata = field.string_map()?,

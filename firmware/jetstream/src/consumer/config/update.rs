@@ -50,7 +50,7 @@ fn changeable(old: &ConsumerConfig, new: &ConsumerConfig, bound: bool) -> Result
         (old.direct == new.direct, "direct"),
         (old.sourcing == new.sourcing, "sourcing"),
         (old.opt_start_seq == new.opt_start_seq, "start sequence"),
-        (old.opt_start_time == new.opt_start_time, "start time"),
+        (old.starts_at() == new.starts_at(), "start time"),
         (old.ack_policy == new.ack_policy, "ack policy"),
         (old.replay_policy == new.replay_policy, "replay policy"),
         (old.idle_heartbeat == new.idle_heartbeat, "heart beats"),

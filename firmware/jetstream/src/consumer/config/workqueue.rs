@@ -22,7 +22,8 @@ pub(crate) fn admit_new<'a>(
     let most = [stream.max_consumers, server.account_max_consumers]
         .into_iter()
         .filter(|&bound| bound > 0)
-        .min();
+        .min()
+        .or_else(|| Some(server.default_max_consumers).filter(|&most| most > 0));
     let count = i64::try_from(others.len()).unwrap_or(i64::MAX);
     if is_new && is_counted(wanted) && most.is_some_and(|most| count >= most) {
         return Err(MAXIMUM_CONSUMERS_LIMIT);

@@ -128,8 +128,14 @@ fn the_original_pace_is_kept() {
     assert!(world.came().is_empty());
     world.pass(Duration::from_millis(1));
     assert_eq!(world.came(), ["2"]);
-    world.pass(seconds(3));
+    world.pass(seconds(2));
+    world.publish("a.1", "meanwhile");
+    world.pass(seconds(1));
     assert_eq!(world.came(), ["5"]);
+    world.pass(seconds(98));
+    assert!(world.came().is_empty());
+    world.pass(seconds(1));
+    assert_eq!(world.came(), ["meanwhile"]);
     world.publish("a.1", "new");
     assert_eq!(world.came(), ["new"]);
 }
@@ -224,7 +230,7 @@ fn answers_of_flow_control_may_acknowledge() {
 #[test]
 fn a_paused_consumer_rests_until_its_time() {
     let config = ConsumerConfig {
-        pause_until: Some(Timestamp::from_nanos(START_NS + 2_000_000_000)),
+        pause_until: Some(Timestamp::from_nanos(START_NS + 2_000_000_000).into()),
         ..push()
     };
     let mut world = World::new(config, &[("a.1", "one")]);

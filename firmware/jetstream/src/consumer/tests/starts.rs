@@ -34,7 +34,7 @@ fn every_policy_starts_where_it_should() {
         ..with(ByStartSequence, &[])
     };
     let by_time = |seconds: i64, filters: &[&str]| ConsumerConfig {
-        opt_start_time: Some(Timestamp::from_nanos(START_NS + seconds * 1_000_000_000)),
+        opt_start_time: Some(Timestamp::from_nanos(START_NS + seconds * 1_000_000_000).into()),
         ..with(ByStartTime, filters)
     };
     for (config, comes) in [
