@@ -177,10 +177,15 @@ impl<D: Disk> Opener<'_, D> {
     ) -> Result<(Names, Blocks, Loaded), StoreError> {
         let (names, content, damaged) =
             self.io("reading what names the streams", Names::read(&self.disk))?;
-        if damaged > 0 {
-            self.note(format!(
-                "{damaged} of two files that name the streams are damaged; they are written anew"
-            ));
+        if damaged == 1 {
+            // A cut while it was written looks like this, and costs nothing.
+            tracing::warn!(
+                "one of two files that name the streams is not whole; it is written anew"
+            );
+        } else if damaged > 0 {
+            self.note(
+                "both of two files that name the streams are damaged; they are written anew".into(),
+            );
         }
         let all = self.salvaged || self.fresh_blocks;
         if !content.is_empty() && (all || !loaded.nameless.is_empty()) {

@@ -338,7 +338,7 @@ fn names_and_sequences_outlive_the_block_store() {
             flip(&scratch, damaged, 20);
         }
         let (mut store, recovered) = scratch.open();
-        assert!(texts(&recovered).contains("2 of two files"));
+        assert!(texts(&recovered).contains("both of two files"));
         let next = recovered.streams[0].last + 1;
         store.checkpointer.checkpoint().unwrap();
         write(&mut store, vec![put(next, "x")]).unwrap();
