@@ -46,6 +46,8 @@ struct Many {
 struct Asked {
     one: Wanted,
     batch: usize,
+    /// Whether a batch of less than nothing is wanted: only its end is sent.
+    is_end_only: bool,
     max_bytes: u64,
     multi_last: Vec<Box<str>>,
     up_to_seq: Seq,
@@ -150,7 +152,7 @@ impl JetStream {
             return Ok(reading);
         }
         let first = asked.one.find(&view);
-        if asked.batch == 0 {
+        if asked.batch == 0 && !asked.is_end_only {
             reading
                 .seqs
                 .extend(Some(first.ok_or((404, "Message Not Found"))?));
@@ -162,6 +164,14 @@ impl JetStream {
             .map(Into::into)
             .collect();
         let from = first.or_else(|| view.next(asked.one.seq, &filters));
+        if asked.is_end_only {
+            reading.many = Some(Many {
+                pending: from.map_or(0, |from| view.count(from, &filters)),
+                last: 0,
+                up_to: None,
+            });
+            return Ok(reading);
+        }
         let from = from.ok_or((404, "Message Not Found"))?;
         let pending = view.count(from, &filters);
         let all = std::iter::successors(Some(from), |seq| view.next(seq + 1, &filters));
@@ -289,7 +299,11 @@ fn asked(body: &[u8], subject: Option<&str>) -> Result<Asked, Status> {
             "next_by_subj" => asked.one.next_by_subject = field.string()?,
             "start_time" => asked.one.start_time = field.time()?,
             "no_hdr" => asked.one.no_header = field.bool()?,
-            "batch" => asked.batch = usize::try_from(field.int64("int")?).unwrap_or(0),
+            "batch" => {
+                let batch = field.int64("int")?;
+                asked.is_end_only = batch < 0;
+                asked.batch = usize::try_from(batch).unwrap_or(0);
+            }
             "max_bytes" => asked.max_bytes = u64::try_from(field.int64("int")?).unwrap_or(0),
             "multi_last" => {
                 asked.multi_last = field.strings()?.into_iter().map(Into::into).collect();

@@ -34,6 +34,9 @@ impl SourceInfo {
     pub(crate) fn new(now: Instant, source: &StreamSource, feed: Option<&Feed>) -> Self {
         let since = |heard: Instant| i64::try_from(now.since(heard).as_nanos()).unwrap_or(i64::MAX);
         let of_source = feed.filter(|feed| feed.origin.kind == Kind::Source);
+        // A mirror tells its filter from when it first heard of its origin.
+        let is_fresh = feed.is_some_and(|it| it.origin.kind == Kind::Mirror && it.heard.is_none());
+        let filter = Some(&source.filter_subject).filter(|_| !is_fresh);
         Self {
             name: source.name.clone(),
             external: source.external.clone(),
@@ -41,7 +44,7 @@ impl SourceInfo {
             seq: of_source.and_then(|feed| feed.kept_position().map(|p| p.seq)),
             active: feed.and_then(|feed| feed.heard).map_or(-1, since),
             error: feed.and_then(|feed| feed.error.clone()),
-            filter_subject: source.filter_subject.clone(),
+            filter_subject: filter.cloned().unwrap_or_default(),
             subject_transforms: source.subject_transforms.clone(),
         }
     }

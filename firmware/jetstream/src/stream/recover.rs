@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::Stream;
 use super::config::StreamConfig;
-use super::contents::Arrival;
+use super::contents::{Arrival, Contents};
 use super::decode::stream_config;
+use super::inflight::Inflight;
 use super::mark::Mark;
 use crate::api::json::{Json, parse};
 use crate::io::Tenant;
@@ -109,7 +110,12 @@ impl Stream {
         meta: StreamMeta,
         found: &RecoveredStream,
     ) -> Self {
+        // Where a file stream began is kept beside it; an update may tell another beginning since.
         let mut stream = Self::new(id, tenant, meta.config, meta.created);
+        if !stream.is_memory() {
+            stream.contents = Contents::starting_after(stream.config.storage, 0);
+            stream.inflight = Inflight::starting_after(0);
+        }
         for head in &found.heads {
             let Some(subject) = found.subjects.get(head.subject as usize) else {
                 continue;

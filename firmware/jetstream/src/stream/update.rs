@@ -57,6 +57,5 @@ pub(crate) fn update(old: &StreamConfig, new: &mut StreamConfig) -> Result<(), A
         new.deny_purge = true;
         new.allow_rollup_hdrs = false;
     }
-    new.first_seq = old.first_seq;
     Ok(())
 }

@@ -184,3 +184,23 @@ fn a_change_is_answered_when_it_is_kept() {
     assert!(world.answer(create).unwrap().contains("did_create"));
     assert!(world.answer(info).unwrap().contains(r#""config""#));
 }
+
+#[test]
+fn a_beginning_told_by_an_update_changes_nothing() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"]"#);
+    world.ask("s", "x");
+    let update = r#"{"name":"S","subjects":["s"],"first_seq":9}"#;
+    let told = world.ask("$JS.API.STREAM.UPDATE.S", update);
+    assert!(told.contains(r#""first_seq":9"#), "{told}");
+    world.restart();
+    assert_eq!(world.ask("s", "x"), r#"{"stream":"S","seq":2}"#);
+
+    world.create("T", r#""subjects":["t"],"first_seq":5"#);
+    world.ask(
+        "$JS.API.STREAM.UPDATE.T",
+        r#"{"name":"T","subjects":["t"]}"#,
+    );
+    world.restart();
+    assert_eq!(world.ask("t", "x"), r#"{"stream":"T","seq":5}"#);
+}

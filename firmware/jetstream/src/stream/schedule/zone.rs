@@ -39,6 +39,8 @@ struct Change {
 impl Zone {
     /// The zone with this name; `None` when there is none.
     pub(crate) fn named(name: &str) -> Option<Self> {
+        // Appliances keep UTC, so that is what is local.
+        let name = if name == "Local" { "UTC" } else { name };
         let mut lines = ZONES.lines();
         let rule = lines.find_map(|line| {
             let mut words = line.split(' ');
