@@ -46,6 +46,8 @@ pub(crate) const SOON_WAIT: Duration = Duration::from_millis(1000);
 pub(crate) const FOLD_EVERY: Duration = Duration::from_secs(3);
 /// The largest journal that is made, whatever `max_payload` is.
 pub(crate) const JOURNAL_BYTES_MAX: u64 = 1 << 30;
+/// How long after the start its code is given back.
+pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// Stack of a disk thread.
 pub(crate) const THREAD_STACK_BYTES: usize = 512 * 1024;
 /// How long a closing connection may take to accept its last bytes.

@@ -13,7 +13,7 @@ use crate::clock::{Clock, pause};
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
 use crate::files::{Ports, Traces, url};
-use crate::limits::{KEEP_TIME_EVERY, TRUST_CHECK_EVERY};
+use crate::limits::{KEEP_TIME_EVERY, SETTLED_AFTER, TRUST_CHECK_EVERY};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
@@ -151,11 +151,8 @@ impl Server {
         }
         self.core.with_node(|node| node.start_links(now))?;
         self.core.handle(Input::Time);
-        // Nobody is served slower for it, and nobody needs to know when the kernel refuses.
-        if let Err(error) = frond_trim::give_back_code() {
-            tracing::debug!("The code of the start stays in memory: {error}");
-        }
         tracing::info!("Server is ready");
+        self.tasks.push(spawn_local(give_back_code()));
         Ok(())
     }
 
@@ -368,4 +365,13 @@ fn url_of(scheme: &str, listener: &TcpListener) -> String {
     listener
         .local_addr()
         .map_or_else(|_| String::new(), |at| url(scheme, at))
+}
+
+/// Once everything runs that runs all the time.
+async fn give_back_code() {
+    pause(SETTLED_AFTER).await;
+    // Nobody is served slower for it, and nobody needs to know when the kernel refuses.
+    if let Err(error) = frond_trim::give_back_code() {
+        tracing::debug!("The code of the start stays in memory: {error}");
+    }
 }

@@ -18,25 +18,21 @@ use std::ptr;
 
 use mapping::Mapping;
 
-/// Unmaps the program's code until it is run again, and says how many bytes of address space
-/// that was.
+/// Unmaps the program's code and constants until they are used again, and says how many bytes of
+/// address space that was.
 ///
-/// The next instruction of each page comes from the page cache, or from the file where that has
-/// been evicted: what is never run again no longer counts as memory in use.
+/// The next use of each page brings it from the page cache, or from the file where that has been
+/// evicted: what is never used again no longer counts as memory in use.
 ///
 /// # Errors
 /// When the list of mappings cannot be read, or the kernel refuses: nothing is changed then, or
 /// only the mappings before the refused one.
 pub fn give_back_code() -> io::Result<usize> {
-    let maps = fs::read_to_string("/proc/self/maps")?;
+    let smaps = fs::read_to_string("/proc/self/smaps")?;
     let mut given = 0;
-    for code in maps
-        .lines()
-        .filter_map(Mapping::parse)
-        .filter(Mapping::is_code)
-    {
-        drop_pages(&code)?;
-        given += code.len();
+    for mapping in Mapping::unchanged(&smaps) {
+        drop_pages(&mapping)?;
+        given += mapping.len();
     }
     Ok(given)
 }
@@ -45,11 +41,12 @@ pub fn give_back_code() -> io::Result<usize> {
     unsafe_code,
     reason = "forgetting pages of a mapping has no safe interface"
 )]
-fn drop_pages(code: &Mapping) -> io::Result<()> {
-    let start: *mut c_void = ptr::with_exposed_provenance_mut(code.start());
-    // SAFETY: the mapping is a file's, private, executable and never writable, so that no page
-    // of it was ever changed: dropping one brings the same bytes back from the file.
-    unsafe { rustix::mm::madvise(start, code.len(), rustix::mm::Advice::LinuxDontNeed) }?;
+fn drop_pages(mapping: &Mapping) -> io::Result<()> {
+    let start: *mut c_void = ptr::with_exposed_provenance_mut(mapping.start());
+    // SAFETY: the mapping is a file's, private and not writable, and the kernel has just told
+    // that no page of it differs from the file: dropping one brings the same bytes back. Nothing
+    // makes it writable between: the process does so only while it loads libraries.
+    unsafe { rustix::mm::madvise(start, mapping.len(), rustix::mm::Advice::LinuxDontNeed) }?;
     Ok(())
 }
 
@@ -59,27 +56,22 @@ mod tests {
 
     use std::fs;
 
-    fn resident_code_kib() -> u64 {
-        let maps = fs::read_to_string("/proc/self/smaps").expect("the kernel tells its mappings");
-        let mut is_code = false;
-        let mut sum = 0;
-        for line in maps.lines() {
-            if let Some(mapping) = super::Mapping::parse(line) {
-                is_code = mapping.is_code();
-            } else if let Some(rss) = line.strip_prefix("Rss:").filter(|_| is_code) {
-                let digits = rss.trim().trim_end_matches(" kB");
-                sum += digits.parse::<u64>().expect("a number of KiB");
-            }
-        }
-        sum
+    fn resident_kib() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").expect("the kernel tells of us");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssFile:"));
+        let digits = line.expect("pages of files are told");
+        let digits = digits.trim().trim_end_matches(" kB");
+        digits.parse().expect("a number of KiB")
     }
 
     #[test]
     fn code_is_given_back_and_still_runs() {
-        let before = resident_code_kib();
+        let before = resident_kib();
         let given = super::give_back_code().expect("the kernel forgets pages");
-        let after = resident_code_kib();
-        assert!(given > 0, "no code was found");
+        let after = resident_kib();
+        assert!(given > 0, "nothing was found");
         assert!(after < before, "{after} KiB resident, {before} before");
     }
 }

@@ -1,41 +1,53 @@
-/// One line of `/proc/self/maps`.
+/// One mapping of `/proc/self/smaps`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
     start: usize,
     end: usize,
-    rights: Rights,
-    is_file: bool,
+    kind: Kind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Rights {
-    /// Private, run and never written.
-    Code,
+enum Kind {
+    /// A file's, private and never written: as far as its first line tells.
+    File,
     /// Anything else.
-    Data,
+    Other,
 }
 
 impl Mapping {
+    /// The mappings that hold nothing but what lies in their files.
+    pub(crate) fn unchanged(smaps: &str) -> Vec<Self> {
+        let mut found = Vec::new();
+        for line in smaps.lines() {
+            if let Some(mapping) = Self::parse(line) {
+                found.push(mapping);
+            } else if line.starts_with("Anonymous:")
+                && !line.ends_with(" 0 kB")
+                && let Some(mapping) = found.last_mut()
+            {
+                // The loader wrote to some before it took the right to write away.
+                mapping.kind = Kind::Other;
+            }
+        }
+        found.retain(|mapping| mapping.kind == Kind::File);
+        found
+    }
+
     /// The mapping of a line such as `55d0-55f0 r-xp 00019000 fe:00 1234  /usr/bin/frond`.
-    pub(crate) fn parse(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
-        let rights = match words.next()? {
-            "r-xp" | "--xp" => Rights::Code,
-            _ => Rights::Data,
-        };
-        let path = words.nth(3);
+        let is_fixed = matches!(words.next()?, "r-xp" | "--xp" | "r--p");
+        let is_file = words.nth(3).is_some_and(|path| path.starts_with('/'));
         Some(Self {
             start: usize::from_str_radix(start, 16).ok()?,
             end: usize::from_str_radix(end, 16).ok()?,
-            rights,
-            is_file: path.is_some_and(|path| path.starts_with('/')),
+            kind: if is_fixed && is_file {
+                Kind::File
+            } else {
+                Kind::Other
+            },
         })
-    }
-
-    /// Whether this is code that lies unchanged in a file.
-    pub(crate) fn is_code(&self) -> bool {
-        self.is_file && self.rights == Rights::Code
     }
 
     /// Its first address.
@@ -53,39 +65,28 @@ impl Mapping {
 mod tests {
     use super::Mapping;
 
-    fn is_code(line: &str) -> Option<bool> {
-        Mapping::parse(line).map(|mapping| mapping.is_code())
+    fn found(line: &str, anonymous: &str) -> Vec<(usize, usize)> {
+        let smaps = format!("{line}\nRss: 24 kB\nAnonymous:  {anonymous} kB\nSwap: 0 kB\n");
+        let found = Mapping::unchanged(&smaps);
+        found.iter().map(|m| (m.start(), m.len())).collect()
     }
 
     #[test]
-    fn only_code_of_files_is_code() {
-        assert_eq!(
-            is_code("1000-3000 r-xp 0001 fe:00 12   /bin/frond"),
-            Some(true)
-        );
-        assert_eq!(
-            is_code("1000-3000 rwxp 0001 fe:00 12   /bin/frond"),
-            Some(false)
-        );
-        assert_eq!(
-            is_code("1000-3000 r-xs 0001 fe:00 12   /bin/frond"),
-            Some(false)
-        );
-        assert_eq!(
-            is_code("1000-3000 r--p 0001 fe:00 12   /bin/frond"),
-            Some(false)
-        );
-        assert_eq!(
-            is_code("1000-3000 r-xp 0000 00:00 0    [vdso]"),
-            Some(false)
-        );
-        assert_eq!(is_code("1000-3000 r-xp 0000 00:00 0"), Some(false));
-        assert_eq!(is_code("Rss:                  24 kB"), None);
-    }
-
-    #[test]
-    fn a_mapping_has_its_length() {
-        let length = Mapping::parse("1000-3000 r-xp 0 fe:00 12 /a").map(|m| (m.start(), m.len()));
-        assert_eq!(length, Some((0x1000, 0x2000)));
+    fn only_what_lies_in_files_is_unchanged() {
+        let given = vec![(0x1000, 0x2000)];
+        for rights in ["r-xp", "r--p"] {
+            let line = format!("1000-3000 {rights} 0001 fe:00 12   /bin/frond");
+            assert_eq!(found(&line, "0"), given);
+            assert_eq!(found(&line, "12"), []);
+        }
+        for line in [
+            "1000-3000 rwxp 0001 fe:00 12   /bin/frond",
+            "1000-3000 rw-p 0001 fe:00 12   /bin/frond",
+            "1000-3000 r-xs 0001 fe:00 12   /bin/frond",
+            "1000-3000 r-xp 0000 00:00 0    [vdso]",
+            "1000-3000 r-xp 0000 00:00 0",
+        ] {
+            assert_eq!(found(line, "0"), [], "{line}");
+        }
     }
 }
