@@ -331,7 +331,9 @@ impl FastBatch {
                 if self.flow(count, says) {
                     return;
                 }
-            } else if self.commit(part, says) {
+            } else {
+                // Its end is the answer, once the disk has what came before the gap.
+                self.commit(part, says);
                 return;
             }
         }

@@ -212,3 +212,19 @@ fn parts_wait_in_order_until_a_counter_is_read() {
     let got = world.ask("$JS.API.STREAM.MSG.GET.S", r#"{"last_by_subj":"s.a"}"#);
     assert!(got.contains("eyJ2YWwiOiI4In0="), "{got}");
 }
+
+#[test]
+fn a_ping_behind_a_gap_is_answered_by_the_end() {
+    let mut world = world("");
+    world.is_prompt = false;
+    send(&mut world, "b.2.fail.1.0", &[]);
+    assert_eq!(told(&mut world), [START]);
+    send(&mut world, "b.2.fail.2.4", &[]);
+    assert_eq!(
+        told(&mut world),
+        [r#"2: {"type":"gap","last_seq":2,"seq":3}"#]
+    );
+    world.disk_answers(usize::MAX);
+    let done = r#"2: {"stream":"S","seq":1,"batch":"b","count":1}"#;
+    assert_eq!(told(&mut world), [done]);
+}
