@@ -38,6 +38,8 @@ struct FastBatch {
     phase: Phase,
     /// The message that came last.
     last: u64,
+    /// The last part that counts by itself: one that was refused counts with what follows it.
+    heard: u64,
     /// Messages up to this one are kept, as far as they came and were no error.
     kept: u64,
     /// The highest sequence of the stream that a message of it has.
@@ -173,6 +175,7 @@ impl FastBatches {
             phase: Phase::Open,
             last: 0,
             kept: 0,
+            heard: 0,
             kept_as: 0,
             told: 0,
             pending: BTreeSet::new(),
@@ -213,6 +216,7 @@ impl FastBatches {
     pub(crate) fn sent(&mut self, part: &FastPart) {
         if let Some(batch) = self.open.get_mut(&part.batch) {
             batch.pending.insert(part.seq);
+            batch.heard = part.seq;
         }
     }
 
@@ -259,10 +263,12 @@ impl FastBatches {
                 batch.kept_as = batch.kept_as.max(kept.seq());
             }
             // Gaps after a message count once what comes after them is kept.
-            let reached = if batch.pending.is_empty() {
+            let reached = if !batch.pending.is_empty() {
+                part.seq
+            } else if batch.phase == Phase::Committing {
                 u64::MAX
             } else {
-                part.seq
+                batch.heard
             };
             batch.settle(reached);
             batch.end_or_flow(count, says);
@@ -327,6 +333,7 @@ impl FastBatch {
             });
             if self.gaps == Gaps::Pass {
                 self.last = seq;
+                self.heard = seq;
                 self.catch_up();
                 if self.flow(count, says) {
                     return;

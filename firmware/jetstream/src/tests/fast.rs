@@ -228,3 +228,20 @@ fn a_ping_behind_a_gap_is_answered_by_the_end() {
     let done = r#"2: {"stream":"S","seq":1,"batch":"b","count":1}"#;
     assert_eq!(told(&mut world), [done]);
 }
+
+#[test]
+fn a_refused_part_counts_with_what_follows_it_however_slow_the_disk() {
+    for is_prompt in [true, false] {
+        let mut world = world("");
+        world.is_prompt = is_prompt;
+        send(&mut world, "b.2.ok.1.0", &[]);
+        send(&mut world, "b.2.ok.2.1", &[("Nats-Rollup", "foo")]);
+        world.disk_answers(usize::MAX);
+        let said = told(&mut world);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[1].contains(r#""type":"err","seq":2"#), "{said:?}");
+        send(&mut world, "b.2.ok.3.3", &[]);
+        let done = r#"3: {"stream":"S","seq":1,"batch":"b","count":2}"#;
+        assert_eq!(told(&mut world), [done]);
+    }
+}
