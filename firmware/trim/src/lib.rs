@@ -25,12 +25,13 @@ use mapping::Mapping;
 /// evicted: what is never used again no longer counts as memory in use.
 ///
 /// # Errors
-/// When the list of mappings cannot be read, or the kernel refuses: nothing is changed then, or
+/// When what the kernel tells of this process cannot be read, or it refuses: nothing is changed then, or
 /// only the mappings before the refused one.
 pub fn give_back_code() -> io::Result<usize> {
+    let program = fs::read_link("/proc/self/exe")?;
     let smaps = fs::read_to_string("/proc/self/smaps")?;
     let mut given = 0;
-    for mapping in Mapping::unchanged(&smaps) {
+    for mapping in Mapping::unchanged(&smaps, &program.to_string_lossy()) {
         drop_pages(&mapping)?;
         given += mapping.len();
     }
@@ -43,9 +44,10 @@ pub fn give_back_code() -> io::Result<usize> {
 )]
 fn drop_pages(mapping: &Mapping) -> io::Result<()> {
     let start: *mut c_void = ptr::with_exposed_provenance_mut(mapping.start());
-    // SAFETY: the mapping is a file's, private and not writable, and the kernel has just told
-    // that no page of it differs from the file: dropping one brings the same bytes back. Nothing
-    // makes it writable between: the process does so only while it loads libraries.
+    // SAFETY: the mapping is the program file's, private and not writable, and the kernel has
+    // just told that no page of it differs from the file, neither in memory nor in swap: dropping
+    // one brings the same bytes back. The program's own mappings are made and written before
+    // `main` and never after, so that nothing changes them between.
     unsafe { rustix::mm::madvise(start, mapping.len(), rustix::mm::Advice::LinuxDontNeed) }?;
     Ok(())
 }
