@@ -1,7 +1,7 @@
 //! What became of streams and consumers, told to those who watch.
 
 use frond_clock::Timestamp;
-use frond_wire::{Message, MessageBuf, go_json};
+use frond_wire::go_json;
 use serde::Serialize;
 
 use crate::io::{Reach, Tenant};
@@ -70,12 +70,6 @@ impl JetStream {
             action,
             domain: self.facts.domain.as_deref(),
         });
-        let advisory = Message {
-            subject: &subject,
-            reply: None,
-            header: b"",
-            payload: &payload,
-        };
-        self.publish(tenant, MessageBuf::copy_of(&advisory));
+        self.send_json(tenant, &subject, payload);
     }
 }

@@ -2,7 +2,7 @@
 
 use frond_clock::Timestamp;
 use frond_ledger::{Seq, StreamId};
-use frond_wire::{Message, MessageBuf, go_json};
+use frond_wire::go_json;
 use serde::Serialize;
 
 use crate::io::{Level, Reach};
@@ -72,12 +72,6 @@ impl JetStream {
             seqs: &found,
             domain: self.facts.domain.as_deref(),
         });
-        let advisory = Message {
-            subject: &subject,
-            reply: None,
-            header: b"",
-            payload: &payload,
-        };
-        self.publish(tenant, MessageBuf::copy_of(&advisory));
+        self.send_json(tenant, &subject, payload);
     }
 }

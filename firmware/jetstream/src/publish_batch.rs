@@ -2,7 +2,7 @@
 
 use frond_clock::Timestamp;
 use frond_ledger::{DiskFault, Record, Seq, StreamId, Ticket};
-use frond_wire::{Headers, Message, MessageBuf, go_json};
+use frond_wire::{Headers, MessageBuf, go_json};
 use serde::Serialize;
 
 use crate::counting::Then;
@@ -296,13 +296,7 @@ impl JetStream {
             batch,
             reason: reason.name(),
         });
-        let advisory = Message {
-            subject: &subject,
-            reply: None,
-            header: b"",
-            payload: &payload,
-        };
-        self.publish(tenant, MessageBuf::copy_of(&advisory));
+        self.send_json(tenant, &subject, payload);
     }
 
     pub(crate) fn watch_batches(&mut self, id: StreamId) {

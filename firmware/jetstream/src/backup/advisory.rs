@@ -3,7 +3,7 @@
 //! spec: nats-server v2.15.1 server/jetstream_events.go
 
 use frond_clock::Timestamp;
-use frond_wire::{Message, MessageBuf, go_json};
+use frond_wire::go_json;
 use serde::Serialize;
 
 use crate::api::info::StreamState;
@@ -117,12 +117,6 @@ impl JetStream {
             domain: self.facts.domain.as_deref(),
             error: event.error(),
         });
-        let advisory = Message {
-            subject: &subject,
-            reply: None,
-            header: b"",
-            payload: &payload,
-        };
-        self.publish(tenant, MessageBuf::copy_of(&advisory));
+        self.send_json(tenant, &subject, payload);
     }
 }
