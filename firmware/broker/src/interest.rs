@@ -218,14 +218,16 @@ impl Interest {
     }
 
     fn remember(&mut self, subject: &str, found: &Rc<Matches>) {
-        self.cached.subscribers += found.subscribers();
-        self.cached.subject_bytes += subject.len();
+        let subscribers = self.cached.subscribers + found.subscribers();
+        let subject_bytes = self.cached.subject_bytes + subject.len();
         if self.cache.len() >= CACHED_MATCHES_MAX
-            || self.cached.subscribers > CACHED_SUBSCRIBERS_MAX
-            || self.cached.subject_bytes > CACHED_SUBJECTS_BYTES_MAX
+            || subscribers > CACHED_SUBSCRIBERS_MAX
+            || subject_bytes > CACHED_SUBJECTS_BYTES_MAX
         {
             self.forget();
         }
+        self.cached.subscribers += found.subscribers();
+        self.cached.subject_bytes += subject.len();
         self.cache.insert(subject.into(), Rc::clone(found));
     }
 
