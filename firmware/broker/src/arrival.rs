@@ -59,6 +59,9 @@ pub enum Security {
     Optional,
     /// It is already: TLS came before the first word.
     Secured(Arc<TlsSession>),
+    /// Never: what comes before the first word failed. The peer is only remembered; nobody makes
+    /// room for it.
+    Failed,
 }
 
 impl Broker {
@@ -91,7 +94,7 @@ impl Security {
     pub(crate) const fn is_required(&self) -> bool {
         match self {
             Self::Upgrade | Self::Secured(_) => true,
-            Self::Plain | Self::Optional => false,
+            Self::Plain | Self::Optional | Self::Failed => false,
         }
     }
 
@@ -99,7 +102,7 @@ impl Security {
     pub(crate) const fn is_optional(&self) -> bool {
         match self {
             Self::Optional => true,
-            Self::Plain | Self::Upgrade | Self::Secured(_) => false,
+            Self::Plain | Self::Upgrade | Self::Secured(_) | Self::Failed => false,
         }
     }
 }

@@ -19,8 +19,8 @@ use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::strangers::Strangers;
 use crate::{
-    Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, ServerFacts,
-    Setup, Taken, Totals, Traffic,
+    Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, Security,
+    ServerFacts, Setup, Taken, Totals, Traffic,
 };
 
 /// All connections, subscriptions and links of this server, and the one path of messages.
@@ -149,10 +149,14 @@ impl Broker {
         let nonce = self.nonce();
         let session = Session::new(self.directory.default_account(), nonce, now.mono);
         let kind = Kind::Client(Box::new(session));
+        let has_failed = arrival.security == Security::Failed;
         let slot = self.add_connection(conn, arrival, kind);
         self.totals.connections += 1;
         self.clients += 1;
         self.log_connection(slot, Level::Debug, "Client connection created");
+        if has_failed {
+            return self.settle();
+        }
         self.send_info(slot, InfoMoment::Greeting);
         let crowded = self.is_crowded() && !self.shed_stranger();
         if crowded {

@@ -89,6 +89,9 @@ impl Broker {
     pub(crate) fn relieve(&mut self) {
         let max = self.limits.outboxes_bytes_max.unwrap_or(usize::MAX);
         self.stalled |= self.stock.waiting() > max / 4 * 3;
+        if self.stock.waiting() > max {
+            self.drop_last_words();
+        }
         if self.stock.waiting() <= max {
             return;
         }

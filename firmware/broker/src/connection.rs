@@ -155,7 +155,7 @@ impl Connection {
         };
         let tls = match &arrival.security {
             Security::Secured(session) => Some(Arc::clone(session)),
-            Security::Plain | Security::Upgrade | Security::Optional => None,
+            Security::Plain | Security::Upgrade | Security::Optional | Security::Failed => None,
         };
         Self {
             conn,

@@ -14,7 +14,7 @@ use crate::link_login::{Pending, Said};
 use crate::upcalls::Up;
 use crate::{
     Arrival, Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Output,
-    Source, Upcalls,
+    Security, Source, Upcalls,
 };
 
 /// A link and what the broker knows of it.
@@ -137,8 +137,10 @@ impl Broker {
     ) -> LinkId {
         self.now = now;
         let id = self.add_link(link, true);
+        let has_failed = arrival.security == Security::Failed;
         self.connect_link(conn, id, arrival);
-        if self.links.get(&id).is_some_and(|link| link.bound.is_none()) {
+        let is_stranger = self.links.get(&id).is_some_and(|link| link.bound.is_none());
+        if is_stranger && !has_failed {
             if self.is_crowded() && !self.shed_stranger() {
                 self.totals.refused_for_memory += 1;
                 let text = "maximum connections exceeded";

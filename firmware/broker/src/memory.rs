@@ -104,10 +104,20 @@ impl Broker {
         held > share.max(MODEST_BYTES)
     }
 
+    /// Why a subscription is refused that would only add to more than its client's share.
+    pub(crate) fn greed(&mut self, slot: u32) -> Option<String> {
+        let greedy = self.is_greedy(slot);
+        self.totals.refused_for_memory += u64::from(greedy);
+        greedy.then(|| TOO_MANY_SUBS.to_owned())
+    }
+
     /// Makes room when there is none left: first those go that hold much more than others, then
     /// those that have not said who they are, then whoever holds most.
     pub(crate) fn relieve_memory(&mut self) {
         let max = self.limits.memory_bytes_max.unwrap_or(usize::MAX);
+        if self.stock.held() > max {
+            self.drop_last_words();
+        }
         if self.stock.held() <= max {
             return;
         }
@@ -140,6 +150,16 @@ impl Broker {
                 return;
             }
             self.crowd_out(one);
+        }
+    }
+
+    /// Gives up what waits for those who are on their way out: nobody else shall go for it.
+    pub(crate) fn drop_last_words(&mut self) {
+        for connection in self.conns.values_mut() {
+            match connection.kind {
+                Kind::Client(_) | Kind::Link(_) => {}
+                Kind::Closing => connection.outbox.clear(),
+            }
         }
     }
 

@@ -49,6 +49,11 @@ impl<T> Slab<T> {
             .filter_map(|(key, item)| Some((key, item.as_ref()?)))
     }
 
+    /// The items, to be changed, in the order of their numbers.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut().flatten()
+    }
+
     pub(crate) fn keys(&self) -> Vec<u32> {
         self.iter().map(|(key, _)| key).collect()
     }

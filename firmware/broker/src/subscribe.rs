@@ -27,9 +27,8 @@ impl Broker {
         };
         session.last_in = now;
         let (account, verbose) = (session.account, session.options.verbose);
-        let greedy = self.is_greedy(slot);
-        if let Some(refusal) = self.subscribe_refusal(slot, filter, queue) {
-            self.totals.refused_for_memory += u64::from(greedy);
+        let refusal = self.subscribe_refusal(slot, filter, queue);
+        if let Some(refusal) = refusal.or_else(|| self.greed(slot)) {
             self.log_connection(slot, Level::Error, &refusal);
             return self.write(slot, |out| encode::err(out, &refusal));
         }
@@ -177,8 +176,7 @@ impl Broker {
         let user = user.and_then(|identity| identity.user.as_deref());
         let own_max = jwt_user(user).and_then(|user| user.subscriptions_max);
         let full = own_max.is_some_and(|max| session.subs.len() as u64 >= max)
-            || self.is_full(session.account, session.subs.len())
-            || self.is_greedy(slot);
+            || self.is_full(session.account, session.subs.len());
         full.then(|| TOO_MANY_SUBS.to_owned())
     }
 }

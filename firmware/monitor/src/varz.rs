@@ -109,7 +109,7 @@ struct Own {
 pub(crate) struct ConnectionsMemory {
     /// Bytes now.
     pub(crate) connections_memory: usize,
-    /// Bytes at most.
+    /// Bytes at most: seven eighths of the option, the rest is for peers on their way in.
     pub(crate) max_connections_memory: usize,
     /// Connections that were closed for it.
     pub(crate) connections_crowded_out: u64,

@@ -159,7 +159,7 @@ async fn welcome_secured(
             let peer = peer_of(line.stream());
             let (ip, port) = (peer.ip, peer.port);
             tracing::warn!("Error reading PROXY protocol header from {ip}:{port}: {why}");
-            return refuse(&core, &line, kind, start, "Protocol Violation");
+            return refuse(&core, &line, kind, relay, "Protocol Violation");
         }
     }
     let holding = |bytes| {
@@ -175,7 +175,7 @@ async fn welcome_secured(
         Err(fault) => {
             let peer = peer_of(line.stream());
             tracing::debug!("{}:{} - {fault}", peer.ip, peer.port);
-            refuse(&core, &line, kind, start, "TLS Handshake Failure");
+            refuse(&core, &line, kind, start.relay, "TLS Handshake Failure");
         }
     }
 }
@@ -267,8 +267,8 @@ fn arrival(line: &Line, security: Security, relay: Relay) -> (Arrival, IpAddr) {
 }
 
 /// Who fails before its greeting is counted and remembered all the same.
-fn refuse(core: &Rc<Core>, line: &Line, kind: Listener, start: Start, cause: &'static str) {
-    let (arrival, called) = arrival(line, start.security, start.relay);
+fn refuse(core: &Rc<Core>, line: &Line, kind: Listener, relay: Relay, cause: &'static str) {
+    let (arrival, called) = arrival(line, Security::Failed, relay);
     let conn = core.number();
     core.handle(Input::Opened {
         conn,

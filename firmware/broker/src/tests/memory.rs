@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::world::{PEER, World};
-use crate::{Arrival, Limits};
+use crate::{Arrival, Limits, Security};
 
 const MAX: usize = 1 << 20;
 
@@ -142,4 +142,47 @@ fn many_small_ones_go_before_it_is_too_much() {
     }
     let gone = world.closed.len();
     assert!((1..100).contains(&gone), "{gone}");
+}
+
+#[test]
+fn nobody_goes_for_what_those_hold_who_are_on_their_way_out() {
+    let mut world = world();
+    let (reader, writer, other) = (world.quiet(), world.quiet(), world.quiet());
+    world.say(reader, "SUB > 1\r\n");
+    let message = format!("PUB a 100000\r\n{}\r\n", "x".repeat(100_000));
+    for _ in 0..8 {
+        world.broker.bytes(world.now, writer, message.as_bytes());
+    }
+    // It is told why, behind all that it has not read.
+    world.broker.bytes(world.now, reader, b"NONSENSE\r\n");
+    world.broker.hold(world.now, other, MAX / 4);
+    world.drain();
+    assert!(world.closed.contains_key(&reader));
+    assert!(!world.closed.contains_key(&writer) && !world.closed.contains_key(&other));
+    assert_eq!(world.broker.totals().crowded_out, 0);
+}
+
+#[test]
+fn who_failed_before_its_first_word_is_remembered_and_drives_nobody_out() {
+    let limits = Limits {
+        strangers_max: 1,
+        ..Limits::default()
+    };
+    let plan = super::world::plan(vec![super::world::user("a", "A", None)]);
+    let directory = frond_account::Directory::build(&plan, None).unwrap();
+    let mut world = World::new(directory, limits);
+    let stranger = world.connect();
+    for _ in 0..3 {
+        let (conn, now) = (world.new_conn(), world.now);
+        let failed = Arrival {
+            security: Security::Failed,
+            ..Arrival::plain(PEER)
+        };
+        world.broker.open(now, conn, failed);
+        world.broker.closed(now, conn, "TLS Handshake Failure");
+        world.drain();
+    }
+    assert!(!world.closed.contains_key(&stranger));
+    let totals = world.broker.totals();
+    assert_eq!((totals.connections, totals.strangers_shed), (4, 0));
 }
