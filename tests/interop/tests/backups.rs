@@ -196,17 +196,18 @@ fn kinds() -> [(&'static str, Value); 3] {
     ]
 }
 
+/// A server with streams, and a client of it.
+async fn started(kind: Kind) -> (Server, Client) {
+    let server = Server::start(kind, &Setup::jetstream());
+    let client = connect(server.url()).await.unwrap();
+    (server, client)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tool_moves_streams_both_ways() {
     for &(from, to) in WAYS {
-        let (from, to) = (
-            Server::start(from, &Setup::jetstream()),
-            Server::start(to, &Setup::jetstream()),
-        );
-        let (old, new) = (
-            connect(from.url()).await.unwrap(),
-            connect(to.url()).await.unwrap(),
-        );
+        let (from, old) = started(from).await;
+        let (to, new) = started(to).await;
         for (name, more) in kinds() {
             fill(&old, name, &more).await;
             let before = described(&old, name).await;
@@ -241,14 +242,8 @@ async fn the_tool_moves_streams_both_ways() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tool_moves_whole_accounts_both_ways() {
     for &(from, to) in WAYS {
-        let (from, to) = (
-            Server::start(from, &Setup::jetstream()),
-            Server::start(to, &Setup::jetstream()),
-        );
-        let (old, new) = (
-            connect(from.url()).await.unwrap(),
-            connect(to.url()).await.unwrap(),
-        );
+        let (from, old) = started(from).await;
+        let (to, new) = started(to).await;
         for (name, more) in kinds() {
             fill(&old, name, &more).await;
         }
