@@ -2,9 +2,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use frond_ledger::{Body, Seq, StreamId};
 
-/// The bodies of file streams that were written or read last, within a bound for all streams.
+use crate::unwritten::Unwritten;
+
+/// The bodies of file streams that were written or read last, within a bound for all streams,
+/// and those that cannot be read back yet.
 #[derive(Debug)]
 pub(crate) struct BodyCache {
+    /// Beside the bound: the disk's queue, which has one, holds the same bytes.
+    pub(crate) unwritten: Unwritten,
     bodies: BTreeMap<(StreamId, Seq), Body>,
     by_age: VecDeque<(StreamId, Seq)>,
     bytes: usize,
@@ -13,8 +18,9 @@ pub(crate) struct BodyCache {
 
 impl BodyCache {
     /// An empty cache of at most `bytes_max` bytes.
-    pub(crate) const fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
+            unwritten: Unwritten::default(),
             bodies: BTreeMap::new(),
             by_age: VecDeque::new(),
             bytes: 0,
@@ -24,7 +30,8 @@ impl BodyCache {
 
     /// A body, when it is here.
     pub(crate) fn get(&self, stream: StreamId, seq: Seq) -> Option<&Body> {
-        self.bodies.get(&(stream, seq))
+        let unwritten = self.unwritten.get(stream, seq);
+        unwritten.or_else(|| self.bodies.get(&(stream, seq)))
     }
 
     /// Keeps a body in place of the oldest ones.

@@ -354,6 +354,7 @@ impl JetStream {
     }
 
     fn committed(&mut self, receipt: Receipt, reach: &dyn Reach) {
+        self.cache.unwritten.release(receipt.ticket());
         self.journal.persisted(receipt);
         self.settle_agreed(reach);
     }
@@ -383,6 +384,9 @@ impl JetStream {
 
     /// A batch was not kept: whoever waits for it hears an error, never an ack.
     fn refused(&mut self, ticket: Ticket, fault: &DiskFault, reach: &dyn Reach) {
+        for stream in self.cache.unwritten.release(ticket) {
+            self.distrust(stream, fault);
+        }
         for pending in self.journal.take(ticket) {
             match pending {
                 Pending::Publish { stream, seq } => self.publish_failed(stream, seq, fault),
@@ -396,7 +400,7 @@ impl JetStream {
     }
 
     fn fetched(&mut self, ticket: Ticket, fetched: Fetched, reach: &dyn Reach) {
-        if let Some((stream, purpose)) = self.fetches.take(ticket) {
+        if let Some((stream, purpose, fetched)) = self.fetches.take(ticket, fetched) {
             self.notice_lost(stream, &fetched.missing, reach);
             self.use_fetched(purpose, fetched, reach);
         }
@@ -455,21 +459,5 @@ impl JetStream {
                 self.timers.cancel(&Alarm::Stream(stream));
             }
         }
-    }
-
-    /// Reads messages back for a purpose.
-    pub(crate) fn fetch(
-        &mut self,
-        stream: StreamId,
-        seqs: Vec<Seq>,
-        purpose: crate::fetches::Purpose,
-    ) {
-        let host = self.hosts.get(&stream);
-        if host.is_some_and(|host| host.stream.volatile().is_some()) {
-            // What is fetched may be held back here still.
-            self.journal.flush(&mut self.out);
-        }
-        let output = self.fetches.ask(stream, seqs, purpose);
-        self.out.push_back(output);
     }
 }

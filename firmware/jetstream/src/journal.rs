@@ -66,12 +66,13 @@ impl Journal {
         Ok(())
     }
 
-    /// Keeps a record that nobody waits for.
-    pub(crate) fn soon(&mut self, now: Instant, record: Record) {
+    /// Keeps a record that nobody waits for; tells which batch it goes with.
+    pub(crate) fn soon(&mut self, now: Instant, record: Record) -> Ticket {
         self.soon.push(record);
         if self.soon_until.is_none() {
             self.soon_until = Some(now + Duration::from_millis(SOON_MS));
         }
+        Ticket(SOON_TICKETS | (self.soon_batches + 1))
     }
 
     /// When records that nobody waits for have waited long enough.

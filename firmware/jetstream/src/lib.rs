@@ -34,6 +34,7 @@ mod source;
 mod stream;
 mod trial;
 mod turned_away;
+mod unwritten;
 mod view;
 
 #[cfg(test)]

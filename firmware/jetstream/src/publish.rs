@@ -84,9 +84,7 @@ impl JetStream {
         if let Some(volatile) = stream.volatile() {
             let committed = Committed::volatile(frond_ledger::Ticket(0), volatile);
             if !stream.is_memory() {
-                for record in records {
-                    self.journal.soon(self.now.mono, record);
-                }
+                self.keep_soon(records);
             }
             self.applied(&committed, id, seq, reach);
             return;
@@ -246,15 +244,8 @@ impl JetStream {
         let (tenant, name) = (stream.tenant, stream.config.name.clone());
         let askers = stream.give_up(seq);
         stream.marker_failed(&self.ages);
-        let was_sound = stream.health == Health::Sound;
-        let (health, error) = failure(fault);
-        if !matches!(stream.health, Health::Failed(_)) {
-            stream.health = health;
-        }
-        if was_sound {
-            let text = format!("stream {name} takes no messages: {}", words(fault));
-            self.log(Level::Error, text);
-        }
+        self.distrust(id, fault);
+        let (_, error) = failure(fault);
         for asker in askers {
             if asker.part.is_some() {
                 self.fast_failed(id, &asker, &error);
@@ -262,6 +253,23 @@ impl JetStream {
             }
             let nack = refusal(&name, &error);
             self.send_json(tenant, &asker.reply, nack);
+        }
+    }
+
+    /// The disk refused messages of a stream: it takes none until that is over.
+    pub(crate) fn distrust(&mut self, id: StreamId, fault: &DiskFault) {
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let (health, _) = failure(fault);
+        let was_sound = host.stream.health == Health::Sound;
+        if !matches!(host.stream.health, Health::Failed(_)) {
+            host.stream.health = health;
+        }
+        if was_sound {
+            let name = &host.stream.config.name;
+            let text = format!("stream {name} takes no messages: {}", words(fault));
+            self.log(Level::Error, text);
         }
     }
 

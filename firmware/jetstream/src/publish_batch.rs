@@ -199,8 +199,8 @@ impl JetStream {
         };
         if let Some(volatile) = volatile {
             let committed = Committed::volatile(Ticket(0), volatile);
-            for record in records.into_iter().filter(|_| !is_memory) {
-                self.journal.soon(self.now.mono, record);
+            if !is_memory {
+                self.keep_soon(records);
             }
             self.batch_kept(&committed, &batch, reach);
             return Ok(());

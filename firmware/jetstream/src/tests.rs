@@ -18,4 +18,5 @@ mod schedules;
 mod sourcing;
 mod sourcing_random;
 mod ttl;
+mod unwritten;
 mod world;

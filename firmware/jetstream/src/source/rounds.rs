@@ -41,9 +41,7 @@ impl JetStream {
             };
             let (group, volatile) = (host.stream.group(), host.stream.volatile());
             if let Some(volatile) = volatile {
-                for record in records {
-                    self.journal.soon(self.now.mono, record);
-                }
+                self.keep_soon(records);
                 let committed = Committed::volatile(frond_ledger::Ticket(0), volatile);
                 self.take_round(&committed, &round, reach);
                 continue;

@@ -4,7 +4,7 @@ use frond_wire::{Message, MessageBuf};
 
 use super::world::{Sent, World};
 
-fn pull(world: &mut World, consumer: &str, body: &str) -> Vec<Sent> {
+pub(super) fn pull(world: &mut World, consumer: &str, body: &str) -> Vec<Sent> {
     let before = world.sent.len();
     world.listen("_I.1");
     let message = MessageBuf::copy_of(&Message {
@@ -18,7 +18,7 @@ fn pull(world: &mut World, consumer: &str, body: &str) -> Vec<Sent> {
     world.sent.split_off(before)
 }
 
-fn consumer(world: &mut World, stream: &str, name: &str, config: &str) -> String {
+pub(super) fn consumer(world: &mut World, stream: &str, name: &str, config: &str) -> String {
     let body = format!(
         r#"{{"stream_name":"{stream}","config":{{"durable_name":"{name}","ack_policy":"explicit"{config}}}}}"#
     );

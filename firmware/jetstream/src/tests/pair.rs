@@ -310,9 +310,7 @@ impl Pair {
             Output::Publish { message, shown, .. } => self.route(side, message, shown),
             Output::Append(batch) => node.queue.push_back(batch),
             Output::Fetch { ticket, query } => {
-                let mut written = node.disk.clone();
-                written.commit(node.queue.make_contiguous());
-                let fetched = written.fetch(&query);
+                let fetched = node.disk.fetch(&query);
                 node.input(self.now, Input::Fetched { ticket, fetched });
             }
             Output::Log { text, .. } => node.logs.push(text),
