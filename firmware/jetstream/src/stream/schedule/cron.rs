@@ -8,6 +8,8 @@ use super::zone::Zone;
 
 const SECOND: i64 = 1_000_000_000;
 const YEARS_MAX: i64 = 5;
+/// The last second that can be told.
+const LAST: i64 = i64::MAX / SECOND;
 
 /// When something happens again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +48,17 @@ impl Cron {
             return None;
         };
         let of = |field, least, most, names| Field::parse(field, &Bounds { least, most, names });
-        Some(Self {
+        let cron = Self {
             second: of(second, 0, 59, &[])?,
             minute: of(minute, 0, 59, &[])?,
             hour: of(hour, 0, 23, &[])?,
             day: of(day, 1, 31, &[])?,
             month: of(month, 1, 12, &MONTHS)?,
             weekday: of(weekday, 0, 6, &DAYS)?,
-        })
+        };
+        // Looking for what never comes takes a turn for each value.
+        let comes = [cron.second, cron.minute, cron.hour, cron.month];
+        comes.iter().all(|field| field.bits != 0).then_some(cron)
     }
 
     /// The first second after `after` that fits by the clocks of a zone; `None` when there is
@@ -63,7 +68,7 @@ impl Cron {
         let last_year = shown(at, zone).civil().0 + YEARS_MAX;
         loop {
             let (year, month, day, hour, minute, second, _) = shown(at, zone).civil();
-            if year > last_year {
+            if year > last_year || at >= LAST {
                 return None;
             }
             let midnight = |month, day| {
@@ -197,6 +202,7 @@ mod tests {
         0 0 0 29 feb * | 2026-01-01T00:00:00Z | UTC | 2028-02-29T00:00:00Z
         0 0 0 13 * fri | 2026-01-10T00:00:00Z | UTC | 2026-01-13T00:00:00Z
         0 0 0 13 * fri | 2026-01-13T00:00:00Z | UTC | 2026-01-16T00:00:00Z
+        0 0 0 13 * , | 2026-01-13T00:00:00Z | UTC | 2026-02-13T00:00:00Z
         0 0 0 13 * * | 2026-01-13T00:00:00Z | UTC | 2026-02-13T00:00:00Z
         0 0 8 * * * | 2026-03-28T12:00:00Z | Europe/Berlin | 2026-03-29T06:00:00Z
         0 0 8 * * * | 2026-10-24T12:00:00Z | Europe/Berlin | 2026-10-25T07:00:00Z
@@ -220,6 +226,26 @@ mod tests {
     }
 
     #[test]
+    fn what_never_comes_is_not_looked_for_second_by_second() {
+        for pattern in [", * * * * *", "* , * * * *", "* * ,, * * *", "* * * * , *"] {
+            assert_eq!(Cron::parse(pattern), None, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_time_is_the_end() {
+        for (pattern, after) in [
+            ("0 0 0 31 12 *", "2262-01-01T00:00:00Z"),
+            ("0 0 0 31 feb *", "2262-01-01T00:00:00Z"),
+            ("* * * * * *", "2262-04-11T23:47:16.8Z"),
+        ] {
+            for zone in ["UTC", "Asia/Kolkata", "America/New_York"] {
+                assert_eq!(next(pattern, after, zone), None, "{pattern} {zone}");
+            }
+        }
+    }
+
+    #[test]
     fn what_never_comes_or_is_no_pattern_is_refused() {
         for pattern in [
             "0 0 0 31 feb *",
@@ -235,6 +261,7 @@ mod tests {
             "x * * * * *",
             "-1 * * * * *",
             "@often",
+            "* * * , * *",
         ] {
             assert_eq!(
                 next(pattern, "2026-01-01T00:00:00Z", "UTC"),
