@@ -62,30 +62,42 @@ impl Timestamp {
     /// Reads RFC 3339 (`2026-11-29T19:27:30.5+01:00`); `None` when it is not that.
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
-        let (date, time) = text.split_once(['T', 't'])?;
-        let mut ymd = date.splitn(3, '-').map(digits);
-        let (year, month, day) = (ymd.next()??, ymd.next()??, ymd.next()??);
-        let zone_at = time.find(['Z', 'z', '+', '-'])?;
-        let (clock, zone) = time.split_at_checked(zone_at)?;
-        let (hms, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-        let mut parts = hms.splitn(3, ':').map(digits);
-        let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-        let valid = (1..=12).contains(&month)
-            && (1..=days_in_month(year, month)).contains(&day)
-            && hour < 24
-            && minute < 60
-            && second < 60;
-        if !valid || (clock.contains('.') && fraction.is_empty()) {
-            return None;
-        }
-        let days = days_from_civil(year, month, day);
-        let seconds =
-            days * DAY_SECONDS + hour * 3600 + minute * 60 + second - offset_seconds(zone)?;
-        seconds
-            .checked_mul(SECOND)?
-            .checked_add(fraction_nanos(fraction)?)
-            .map(Self)
+        let (seconds, nanos) = parse(text, 23, 59)?;
+        let nanos = seconds.checked_mul(SECOND)?.checked_add(nanos)?;
+        Some(Self(nanos))
     }
+
+    /// Nanoseconds since the Unix epoch of what Go's `time.Parse` takes for RFC 3339: any year of
+    /// four digits, and clocks up to `24:60` away from UTC.
+    #[must_use]
+    pub fn parse_any_year(text: &str) -> Option<i128> {
+        let (seconds, nanos) = parse(text, 24, 60)?;
+        Some(i128::from(seconds) * i128::from(SECOND) + i128::from(nanos))
+    }
+}
+
+/// The seconds and nanoseconds that RFC 3339 tells, the clock at most so far away from UTC.
+fn parse(text: &str, hours_max: i64, minutes_max: i64) -> Option<(i64, i64)> {
+    let (date, time) = text.split_once(['T', 't'])?;
+    let mut ymd = date.splitn(3, '-').map(digits);
+    let (year, month, day) = (ymd.next()??, ymd.next()??, ymd.next()??);
+    let zone_at = time.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = time.split_at_checked(zone_at)?;
+    let (hms, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    let mut parts = hms.splitn(3, ':').map(digits);
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    let valid = (1..=12).contains(&month)
+        && (1..=days_in_month(year, month)).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    if !valid || (clock.contains('.') && fraction.is_empty()) {
+        return None;
+    }
+    let days = days_from_civil(year, month, day);
+    let seconds = days * DAY_SECONDS + hour * 3600 + minute * 60 + second
+        - offset_seconds(zone, hours_max, minutes_max)?;
+    Some((seconds, fraction_nanos(fraction)?))
 }
 
 impl Add<Duration> for Timestamp {
@@ -133,7 +145,7 @@ fn fraction_nanos(fraction: &str) -> Option<i64> {
     nine.parse().ok()
 }
 
-fn offset_seconds(zone: &str) -> Option<i64> {
+fn offset_seconds(zone: &str, hours_max: i64, minutes_max: i64) -> Option<i64> {
     if zone.eq_ignore_ascii_case("z") {
         return Some(0);
     }
@@ -144,7 +156,7 @@ fn offset_seconds(zone: &str) -> Option<i64> {
     };
     let (hours, minutes) = rest.split_once(':')?;
     let (hours, minutes) = (digits(hours)?, digits(minutes)?);
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
+    (hours <= hours_max && minutes <= minutes_max).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
 fn days_in_month(year: i64, month: i64) -> i64 {
@@ -213,6 +225,22 @@ mod tests {
         ] {
             assert_eq!(Timestamp::midnight(year, month, day).to_string(), text);
         }
+    }
+
+    #[test]
+    fn any_year_is_told_in_nanoseconds() {
+        let year = |text| Timestamp::parse_any_year(text).map(|it| it / 1_000_000_000);
+        for (text, seconds) in [
+            ("0001-01-01T00:00:00Z", -62_135_596_800),
+            ("9999-12-31T23:59:59.5Z", 253_402_300_799),
+            ("1970-01-02T00:00:00+24:00", 0),
+            ("1970-01-02T00:00:00+23:60", 0),
+        ] {
+            assert_eq!(year(text), Some(seconds), "{text}");
+            assert_eq!(Timestamp::parse_rfc3339(text), None, "{text}");
+        }
+        assert_eq!(year("1970-01-02T00:00:00+25:00"), None);
+        assert_eq!(year("1970-01-02T00:00:00+01:61"), None);
     }
 
     #[test]

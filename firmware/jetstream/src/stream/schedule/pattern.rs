@@ -8,6 +8,8 @@ use super::zone::Zone;
 use crate::consumer::parse_go_duration;
 
 const SECOND: i64 = 1_000_000_000;
+/// The first second of the year 1.
+const GO_ZERO_NANOS: i128 = -62_135_596_800 * SECOND as i128;
 
 /// When a schedule's message is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +39,25 @@ impl Pattern {
             None => None,
         };
         match headers.get("Nats-Schedule").filter(|text| !text.is_empty()) {
-            Some(text) => Self::parse(text, zone).map(Some).ok_or(Fault::Pattern),
+            Some(text) => match text.strip_prefix("@at ") {
+                Some(time) => Self::at(time, zone),
+                None => Self::parse(text, zone).map(Some).ok_or(Fault::Pattern),
+            },
             None => Ok(None),
         }
     }
 
+    /// Go's zero time says nothing of schedules. A time that we cannot tell is as far away as can
+    /// be.
+    fn at(time: &str, zone: Option<Zone>) -> Result<Option<Self>, Fault> {
+        let nanos = Timestamp::parse_any_year(time).filter(|_| zone.is_none());
+        let nanos = nanos.ok_or(Fault::Pattern)?;
+        let nearest = i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX });
+        let at = Self::At(Timestamp::from_nanos(nearest));
+        Ok((nanos != GO_ZERO_NANOS).then_some(at))
+    }
+
     fn parse(text: &str, zone: Option<Zone>) -> Option<Self> {
-        if let Some(time) = text.strip_prefix("@at ") {
-            let time = Timestamp::parse_rfc3339(time).filter(|_| zone.is_none());
-            return time.map(Self::At);
-        }
         if let Some(pause) = text.strip_prefix("@every ") {
             let pause = parse_go_duration(pause).filter(|it| *it >= SECOND && zone.is_none())?;
             let pause = Duration::from_nanos(u64::try_from(pause).ok()?);
@@ -100,7 +111,7 @@ impl Pattern {
         if ahead == 0 {
             return at.to_string();
         }
-        let shown = Timestamp::from_nanos(at.as_nanos() + ahead * SECOND).to_string();
+        let shown = Timestamp::from_nanos(at.as_nanos().saturating_add(ahead * SECOND)).to_string();
         let sign = if ahead < 0 { '-' } else { '+' };
         let minutes = ahead.unsigned_abs() / 60;
         let shown = shown.trim_end_matches('Z');
@@ -146,6 +157,17 @@ mod tests {
             next("@at 2026-01-01T12:00:00+01:00", noon, later),
             "2026-01-01T11:00:00Z"
         );
+    }
+
+    #[test]
+    fn any_moment_can_be_told() {
+        let at = |text: &str| of(&format!("@at {text}"), None);
+        let tells = |nanos| Ok(Some(Pattern::At(Timestamp::from_nanos(nanos))));
+        assert_eq!(at("9999-12-31T23:59:59Z"), tells(i64::MAX));
+        assert_eq!(at("0001-01-02T00:00:00Z"), tells(i64::MIN));
+        assert_eq!(at("1970-01-02T00:00:00+24:00"), tells(0));
+        assert_eq!(at("0001-01-01T00:00:00Z"), Ok(None));
+        assert_eq!(at("10000-01-01T00:00:00Z"), Err(Fault::Pattern));
     }
 
     #[test]
