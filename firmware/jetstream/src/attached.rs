@@ -177,7 +177,7 @@ impl JetStream {
             },
         };
         match need {
-            Need::Soon => self.journal.soon(self.now.mono, record),
+            Need::Soon => self.keep_soon(vec![record]),
             Need::Sync => {
                 let Some(group) = self.hosts.get(&stream).map(|host| host.stream.group()) else {
                     return;

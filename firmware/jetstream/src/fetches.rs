@@ -85,12 +85,7 @@ impl Fetches {
 
 impl JetStream {
     /// Reads messages back for a purpose.
-    pub(crate) fn fetch(
-        &mut self,
-        stream: StreamId,
-        seqs: Vec<Seq>,
-        purpose: Purpose,
-    ) {
+    pub(crate) fn fetch(&mut self, stream: StreamId, seqs: Vec<Seq>, purpose: Purpose) {
         let host = self.hosts.get(&stream);
         let here = |seq: &Seq| {
             let body = self.cache.unwritten.get(stream, *seq)?.clone();

@@ -5,6 +5,7 @@ use frond_wire::go_json;
 
 use crate::consumer::{self, Consumer, ConsumerLimits, StreamFacts};
 use crate::io::SubId;
+use crate::rest::Rest;
 use crate::stream::Stream;
 use crate::stream::apply::Kept;
 use crate::stream::config::Retention;
@@ -47,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) subs: BTreeMap<Box<str>, SubId>,
     /// Bytes it counts for in its account's total.
     pub(crate) counted_bytes: u64,
+    /// Until when it says nothing itself.
+    pub(crate) rest: Rest,
     /// How its acks begin: `{"stream":"S","seq":`.
     ack_start: Box<str>,
 }
@@ -78,6 +81,7 @@ impl Host {
             by_name: BTreeMap::new(),
             subs: BTreeMap::new(),
             counted_bytes: 0,
+            rest: Rest::default(),
             ack_start: format!("{{\"stream\":{name}{domain},\"seq\":").into(),
         }
     }

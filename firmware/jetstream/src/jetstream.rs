@@ -452,7 +452,7 @@ impl JetStream {
         };
         match host.stream.expires_at(&self.ages) {
             Some(at) => {
-                let at = self.now.mono + at.since(self.now.wall);
+                let at = host.rest.after(self.now.mono + at.since(self.now.wall));
                 self.timers.set(Alarm::Stream(stream), at);
             }
             None => {

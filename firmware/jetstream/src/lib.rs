@@ -27,6 +27,7 @@ mod publish;
 mod publish_batch;
 mod publish_fast;
 mod replicator;
+mod rest;
 mod revive;
 mod scheduling;
 mod solo;

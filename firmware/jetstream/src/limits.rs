@@ -74,6 +74,13 @@ pub const FEED_INACTIVE_MS: u64 = 10_000;
 pub const COUNTERS_KNOWN_MAX: usize = 10_000;
 /// Markers of one stream, in place of what expired, that wait for the disk.
 pub const MARKERS_INFLIGHT_MAX: usize = 1024;
+/// How soon a stream tries again what of its own was refused, in milliseconds; doubles up to the
+/// other.
+///
+/// spec: nats-server v2.15.1 server/scheduler.go `resetTimer`
+pub const OWN_RETRY_MS_MIN: u64 = 250;
+/// How late a stream tries again what of its own was refused, in milliseconds.
+pub const OWN_RETRY_MS_MAX: u64 = 8_000;
 /// An atomic batch's id, in bytes.
 pub const BATCH_ID_BYTES_MAX: usize = 64;
 /// One atomic batch, in bytes: it goes to the disk as one.

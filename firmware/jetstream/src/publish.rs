@@ -19,6 +19,7 @@ use crate::stream::counter::value_of;
 use crate::stream::fast_part::FastPart;
 use crate::stream::inflight::Asker;
 use crate::stream::removed::Removed;
+use crate::stream::sourced::Own;
 
 impl JetStream {
     /// A message arrived on one of a stream's subjects.
@@ -206,7 +207,11 @@ impl JetStream {
         let Some(marker) = host.and_then(|host| host.stream.marker_of(seq)) else {
             return;
         };
-        self.take_own(id, &marker, reach);
+        if !self.take_own(id, &marker, Own::Marker, reach)
+            && let Some(host) = self.hosts.get_mut(&id)
+        {
+            host.stream.hold_no_more(seq, &self.ages);
+        }
     }
 
     /// A stream takes what it says itself; `false` when it cannot now.
@@ -214,6 +219,7 @@ impl JetStream {
         &mut self,
         id: StreamId,
         message: &MessageBuf,
+        own: Own,
         reach: &dyn Reach,
     ) -> bool {
         let now = self.now.wall;
@@ -221,14 +227,22 @@ impl JetStream {
         let (Some(room), Some(host)) = (room, self.hosts.get_mut(&id)) else {
             return false;
         };
-        match host.stream.admit_own(now, message, room) {
+        match host.stream.admit_own(now, message, own, room) {
             Admission::Taken(seq, records) => {
+                host.rest.end();
                 self.note_reminders(&records);
                 self.enter(id, seq, records, reach);
                 true
             }
-            Admission::Refused(_) => {
-                host.stream.marker_failed(&self.ages);
+            Admission::Refused(error) => {
+                if host.rest.begin(self.now.mono) {
+                    let name = &host.stream.config.name;
+                    let text = format!(
+                        "stream {name} does not take what it says itself, and tries again: {}",
+                        error.description
+                    );
+                    self.log(Level::Warn, text);
+                }
                 false
             }
             Admission::Duplicate(_) | Admission::Waits => true,
@@ -242,8 +256,8 @@ impl JetStream {
         };
         let stream = &mut host.stream;
         let (tenant, name) = (stream.tenant, stream.config.name.clone());
+        stream.marker_failed(seq, &self.ages);
         let askers = stream.give_up(seq);
-        stream.marker_failed(&self.ages);
         self.distrust(id, fault);
         let (_, error) = failure(fault);
         for asker in askers {
@@ -285,6 +299,7 @@ impl JetStream {
         let mut names = Vec::new();
         for host in full {
             host.stream.health = Health::Sound;
+            host.rest.end();
             names.push((host.id(), host.stream.config.name.clone()));
         }
         for (id, name) in names {

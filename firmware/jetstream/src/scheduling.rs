@@ -11,6 +11,7 @@ use crate::limits::FETCH_MESSAGES_MAX;
 use crate::stream::Stream;
 use crate::stream::removed::Removed;
 use crate::stream::schedule::{reminded_of, reminder_key};
+use crate::stream::sourced::Own;
 use crate::stream::view::StreamView;
 
 /// A schedule that is due, and what of it was read so far.
@@ -34,11 +35,11 @@ enum Source {
 impl JetStream {
     /// Fires what is due in a stream.
     pub(crate) fn fire_due(&mut self, id: StreamId, reach: &dyn Reach) {
-        let (now, ages) = (self.now.wall, &self.ages);
-        let Some(host) = self.hosts.get_mut(&id) else {
-            return;
-        };
-        for (seq, due) in host.stream.due_schedules(now, ages) {
+        let now = self.now;
+        while let Some(host) = self.hosts.get_mut(&id)
+            && !host.rest.lasts(now.mono)
+            && let Some((seq, due)) = host.stream.due_schedule(now.wall, &self.ages)
+        {
             let firing = Firing {
                 seq,
                 due,
@@ -66,6 +67,7 @@ impl JetStream {
             return self.drop_schedule(id, firing.seq);
         }
         self.fire(id, firing, reach);
+        self.watch(id);
     }
 
     /// Reads the schedules of a stream that comes back, to know when they are due.
@@ -160,6 +162,10 @@ impl JetStream {
     }
 
     fn fire(&mut self, id: StreamId, mut firing: Firing, reach: &dyn Reach) {
+        let host = self.hosts.get(&id);
+        if !host.is_some_and(|host| host.stream.is_to_fire(firing.seq, firing.due)) {
+            return;
+        }
         let schedule = match firing.schedule.take() {
             Some(schedule) => schedule,
             None => match self.resident(id, firing.seq) {
@@ -179,13 +185,19 @@ impl JetStream {
                 }
             },
         };
-        let now = self.now.wall;
+        let now = self.now;
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
         };
+        if host.stream.is_replacing_schedule(schedule.subject()) {
+            host.stream.not_fired(firing.seq);
+            host.rest.begin(now.mono);
+            return;
+        }
         let at = (firing.seq, firing.due);
-        let fired = host.stream.fired(now, at, &schedule, source.as_ref());
-        let is_taken = fired.is_none_or(|message| self.take_own(id, &message, reach));
+        let fired = host.stream.fired(now.wall, at, &schedule, source.as_ref());
+        let own = Own::Fired(firing.seq);
+        let is_taken = fired.is_none_or(|message| self.take_own(id, &message, own, reach));
         if let Some(host) = self.hosts.get_mut(&id).filter(|_| !is_taken) {
             host.stream.not_fired(firing.seq);
         }

@@ -9,6 +9,7 @@ mod consuming;
 mod counters;
 mod disk;
 mod fast;
+mod firing;
 mod model;
 mod pair;
 mod parked;

@@ -10,7 +10,7 @@ use frond_wire::{Headers, MessageBuf};
 
 use super::contents::stored_bytes;
 use super::counter::Counted;
-use super::inflight::{Asker, Proposal, Proposed, Rollup};
+use super::inflight::{Asker, Ends, Proposal, Proposed, Rollup};
 use super::mark::Mark;
 use super::ttl::Ttl;
 use super::{Health, Stream};
@@ -112,7 +112,8 @@ impl Stream {
         if let Some(total) = total {
             self.totals.tell(subject, at.0, total);
         }
-        self.take(at, body, rollup, asker, room.has_interest)
+        let ends = self.ended_by(body.header(), Seq::MAX);
+        self.take(at, body, rollup, asker, ends, room.has_interest)
     }
 
     fn sent_before(&self, headers: &Headers<'_>) -> Option<Seq> {
@@ -178,6 +179,7 @@ impl Stream {
         body: Body,
         rollup: Rollup,
         asker: Option<Asker>,
+        ends: Option<Ends>,
         is_kept: bool,
     ) -> Admission {
         if let Some(id) = body.dedupe_id() {
@@ -203,9 +205,8 @@ impl Stream {
             });
         }
         records.extend(self.replaced(seq, body.subject(), rollup, is_kept));
-        let ends = self.ended_by(body.header());
         if let Some(ends) = &ends {
-            records.extend(self.replaced(seq, ends, Rollup::Subject, is_kept));
+            records.extend(self.drops(&ends.subject, ends.upto));
         }
         records.extend(self.reminder(body.header()));
         let (proposal, stored_bytes) = if is_kept {
@@ -239,19 +240,22 @@ impl Stream {
                     last: seq,
                 }]
             }
-            Rollup::Subject => {
-                let mut gone = self.contents.under(subject);
-                let earlier = self.inflight.iter().filter(|p| p.is_under(subject));
-                gone.extend(earlier.map(|p| p.seq));
-                gone.into_iter()
-                    .map(|seq| Record::Drop {
-                        stream,
-                        first: seq,
-                        last: seq,
-                    })
-                    .collect()
-            }
+            Rollup::Subject => self.drops(subject, Seq::MAX),
         }
+    }
+
+    /// What is there of a subject and what is on its way, none after `upto`.
+    fn drops(&self, subject: &str, upto: Seq) -> Vec<Record> {
+        let stored = self.contents.under(subject).into_iter();
+        let earlier = self.inflight.iter().filter(|p| p.is_under(subject));
+        let gone = stored.chain(earlier.map(|p| p.seq));
+        gone.filter(|seq| *seq <= upto)
+            .map(|seq| Record::Drop {
+                stream: self.id,
+                first: seq,
+                last: seq,
+            })
+            .collect()
     }
 
     fn before_dedupe(

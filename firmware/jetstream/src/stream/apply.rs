@@ -80,8 +80,9 @@ impl Stream {
                 self.roll_up(seq, subject, rollup, &mut applied.removed);
             }
         }
-        if let Some(scheduler) = &proposed.ends {
-            self.roll_up(seq, scheduler, Rollup::Subject, &mut applied.removed);
+        if let Some(ends) = &proposed.ends {
+            let upto = ends.upto.min(seq - 1);
+            self.drop_of(&ends.subject, upto, &mut applied.removed);
         }
         Some(applied)
     }
@@ -120,16 +121,20 @@ impl Stream {
     fn roll_up(&mut self, seq: Seq, subject: &str, rollup: Rollup, removed: &mut Removed) {
         match rollup {
             Rollup::None => {}
-            Rollup::Subject => {
-                let earlier = self.contents.under(subject);
-                for earlier in earlier.into_iter().filter(|earlier| *earlier < seq) {
-                    self.remove(earlier, removed);
-                }
-            }
+            Rollup::Subject => self.drop_of(subject, seq - 1, removed),
             Rollup::All => {
                 while let Some(first) = self.oldest().filter(|first| *first < seq) {
                     self.remove(first, removed);
                 }
+            }
+        }
+    }
+
+    /// Lets the messages of a subject go, none after `upto`.
+    fn drop_of(&mut self, subject: &str, upto: Seq, removed: &mut Removed) {
+        for seq in self.contents.under(subject) {
+            if seq <= upto {
+                self.remove(seq, removed);
             }
         }
     }

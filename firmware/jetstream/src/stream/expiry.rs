@@ -8,6 +8,7 @@ use frond_clock::{Ages, Timestamp, Trust};
 use frond_ledger::Seq;
 use frond_wire::{Message, MessageBuf, headers};
 
+use super::inflight::Proposal;
 use super::mark::Mark;
 use super::removed::Removed;
 use super::ttl::Ttl;
@@ -60,11 +61,24 @@ impl Stream {
         self.timed.judge(ages);
     }
 
-    /// Perhaps a marker was not kept: what waits for one is over still.
-    pub(crate) fn marker_failed(&mut self, ages: &Ages) {
-        if self.timed.held() > 0 {
-            self.judge(ages);
+    /// The disk refuses the message with this sequence. If it is a marker, what it was to take the
+    /// place of is over still.
+    pub(crate) fn marker_failed(&mut self, seq: Seq, ages: &Ages) {
+        let proposed = self.inflight.iter().find(|it| it.seq == seq);
+        let Some(Proposal::Keep(body, _)) = proposed.map(|it| &it.proposal) else {
+            return;
+        };
+        if Mark::decode(body.mark()).is_marker {
+            let of_subject = self.contents.subjects().find(body.subject());
+            if let Some(held) = of_subject.map(|it| it.first) {
+                self.hold_no_more(held, ages);
+            }
         }
+    }
+
+    /// A message that is over waits for no marker: it is looked at again.
+    pub(crate) fn hold_no_more(&mut self, seq: Seq, ages: &Ages) {
+        self.timed.hold_no_more(seq, ages);
     }
 
     /// What says that the last message of a subject is gone.

@@ -39,6 +39,14 @@ pub(crate) enum Rollup {
     All,
 }
 
+/// The messages of a subject that a message ends: its schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) subject: Box<str>,
+    /// None after this one.
+    pub(crate) upto: Seq,
+}
+
 /// A publish on its way to the disk.
 #[derive(Debug)]
 pub(crate) struct Proposed {
@@ -49,8 +57,8 @@ pub(crate) struct Proposed {
     pub(crate) subject: Bytes,
     /// Bytes it will count.
     pub(crate) stored_bytes: u64,
-    /// The subject whose schedule it ends.
-    pub(crate) ends: Option<Box<str>>,
+    /// The schedule it ends.
+    pub(crate) ends: Option<Ends>,
     pub(crate) askers: Vec<Asker>,
 }
 

@@ -11,6 +11,15 @@ use super::admit::{Admission, Room, body_of};
 use super::inflight::Rollup;
 use crate::errors::{self, ApiError};
 
+/// What a stream says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// That a subject's last message is over.
+    Marker,
+    /// What the schedule with this sequence publishes.
+    Fired(Seq),
+}
+
 impl Stream {
     /// Judges a message of a source, which gets the next sequence and the present time.
     pub(crate) fn admit_sourced(
@@ -49,6 +58,7 @@ impl Stream {
         &mut self,
         now: Timestamp,
         message: &MessageBuf,
+        own: Own,
         room: Room,
     ) -> Admission {
         if let Err(refused) = self.is_open(message) {
@@ -56,6 +66,11 @@ impl Stream {
         }
         let headers = Headers::new(message.message().header);
         let rollup = self.rollup(&headers).unwrap_or(Rollup::None);
+        if own != Own::Marker
+            && let Err(refused) = self.fits(message, message.subject(), room, rollup)
+        {
+            return Admission::Refused(refused);
+        }
         let renewed = self.outliving(message);
         let message = renewed.as_ref().unwrap_or(message);
         let Some(body) = body_of(message, message.subject(), false) else {
@@ -64,7 +79,12 @@ impl Stream {
             );
         };
         let at = (self.inflight.last() + 1, self.inflight.time(now));
-        self.take(at, body, rollup, None, room.has_interest)
+        let ends = match own {
+            Own::Marker => None,
+            // What replaced the schedule meanwhile is no part of it.
+            Own::Fired(schedule) => self.ended_by(body.header(), schedule),
+        };
+        self.take(at, body, rollup, None, ends, room.has_interest)
     }
 
     /// The sequence given last, whether its message is kept yet or not.
@@ -101,7 +121,8 @@ impl Stream {
                 errors::STREAM_STORE_FAILED.with("err", "message too large"),
             );
         };
-        self.take(at, body, rollup, None, room.has_interest)
+        let ends = self.ended_by(body.header(), Seq::MAX);
+        self.take(at, body, rollup, None, ends, room.has_interest)
     }
 }
 

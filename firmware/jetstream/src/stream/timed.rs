@@ -99,19 +99,37 @@ impl Timed {
         self.settled = below;
     }
 
-    /// A marker was not kept, or ages are judged anew: nothing is held, all is looked at again.
+    /// The marker of a message is not kept: it is looked at again.
+    pub(crate) fn hold_no_more(&mut self, seq: Seq, ages: &Ages) {
+        if !self.held.remove(&seq) {
+            return;
+        }
+        self.settled = self.settled.min(seq);
+        if let Some(it) = self.marked.get_mut(&seq) {
+            it.judge(ages);
+            self.due.extend(it.due.map(|due| (due, seq)));
+        }
+    }
+
+    /// Ages are judged anew: all is looked at again but for what waits for its marker.
     pub(crate) fn judge(&mut self, ages: &Ages) {
-        self.held.clear();
         self.settled = 0;
         self.due.clear();
         for (seq, it) in &mut self.marked {
-            if let Ttl::Seconds(seconds) = it.mark.ttl {
-                let age = Duration::from_secs(seconds);
-                // While the time is unknown nobody asks what is due.
-                let due = ages.reached(it.taken, age).unwrap_or(it.taken + age);
-                it.due = Some(due);
-                self.due.insert((due, *seq));
+            if !self.held.contains(seq) {
+                it.judge(ages);
+                self.due.extend(it.due.map(|due| (due, *seq)));
             }
+        }
+    }
+}
+
+impl Marked {
+    fn judge(&mut self, ages: &Ages) {
+        if let Ttl::Seconds(seconds) = self.mark.ttl {
+            let age = Duration::from_secs(seconds);
+            // While the time is unknown nobody asks what is due.
+            self.due = Some(ages.reached(self.taken, age).unwrap_or(self.taken + age));
         }
     }
 }

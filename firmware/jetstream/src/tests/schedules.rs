@@ -5,17 +5,22 @@ use std::time::Duration;
 use frond_clock::{Ages, Trust};
 
 use super::world::World;
+use crate::Facts;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn world() -> World {
-    let mut world = World::new();
+pub(super) fn world() -> World {
+    world_with(Facts::default())
+}
+
+pub(super) fn world_with(facts: Facts) -> World {
+    let mut world = World::with(facts);
     let config = r#""subjects":["s.>","t.>"],"allow_msg_schedules":true,"allow_msg_ttl":true"#;
     world.create("S", config);
     world
 }
 
-fn stored(world: &World) -> Vec<(u64, String)> {
+pub(super) fn stored(world: &World) -> Vec<(u64, String)> {
     let host = world.streams.hosts.values().next().unwrap();
     let contents = &host.stream.contents;
     let name = |seq| contents.subject_of(seq).unwrap().name.to_string();
@@ -29,7 +34,7 @@ fn headers(world: &mut World, seq: u64) -> String {
     String::from_utf8(data_encoding::BASE64.decode(text.as_bytes()).unwrap()).unwrap()
 }
 
-fn schedule(world: &mut World, subject: &str, said: &[(&str, &str)]) {
+pub(super) fn schedule(world: &mut World, subject: &str, said: &[(&str, &str)]) {
     let answer = world.ask_with(subject, said, "hello");
     assert!(answer.starts_with("{\"stream\":\"S\",\"seq\":"), "{answer}");
 }

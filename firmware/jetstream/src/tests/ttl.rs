@@ -250,3 +250,35 @@ fn what_asks_for_a_life_is_refused_where_there_is_none() {
         assert!(answer.contains(code), "{subject} {ttl}: {answer}");
     }
 }
+
+#[test]
+fn a_marker_that_is_not_kept_leaves_the_others_alone() {
+    let mut world = World::new();
+    world.create(
+        "S",
+        r#""subjects":["s.*"],"max_age":10000000000,"subject_delete_marker_ttl":60000000000"#,
+    );
+    for subject in ["s.a", "s.b"] {
+        world.ask(subject, "x");
+        world.pass(Duration::from_secs(1));
+    }
+    world.is_prompt = false;
+    world.pass(Duration::from_secs(10));
+    assert_eq!(world.queue.len(), 2);
+    for _ in 0..2 {
+        world.disk_refuses(frond_ledger::DiskFault::Full);
+        world.input(crate::Input::DiskFree(1));
+        world.pass(Duration::ZERO);
+        assert_eq!(seqs(&world), [1, 2]);
+    }
+    world.is_prompt = true;
+    world.drain();
+    world.pass(Duration::from_secs(1));
+    let subjects = |world: &World| {
+        let host = world.streams.hosts.values().next().unwrap();
+        host.stream.contents.subjects().len()
+    };
+    assert_eq!((seqs(&world).len(), subjects(&world)), (2, 2));
+    world.restart();
+    assert_eq!((seqs(&world).len(), subjects(&world)), (2, 2));
+}

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use frond_clock::{Ages, Instant, Now, Timestamp};
-use frond_ledger::{Batch, DiskFault};
+use frond_ledger::{Batch, DiskFault, Fetched, Ticket};
 use frond_wire::{Headers, Message, MessageBuf, headers};
 
 use super::disk::Disk;
@@ -22,7 +22,11 @@ pub(super) struct World {
     pub(super) queue: VecDeque<Batch>,
     /// Whether the disk answers by itself.
     pub(super) is_prompt: bool,
+    /// What the disk has read and not told yet; `None` when it tells at once.
+    pub(super) reads: Option<Vec<(Ticket, Fetched)>>,
     pub(super) sent: Vec<Sent>,
+    /// How often the node was woken.
+    pub(super) woken: usize,
     listeners: Listeners,
     asked: u64,
 }
@@ -79,7 +83,9 @@ impl World {
             subs: BTreeMap::new(),
             queue: VecDeque::new(),
             is_prompt: true,
+            reads: None,
             sent: Vec::new(),
+            woken: 0,
             listeners: Listeners::default(),
             asked: 0,
         };
@@ -99,7 +105,11 @@ impl World {
     }
 
     fn enable(&mut self) {
-        let limits = AccountLimits::default();
+        self.limit(AccountLimits::default());
+    }
+
+    /// The account may use so much.
+    pub(super) fn limit(&mut self, limits: AccountLimits) {
         self.streams
             .enable(self.now, TENANT, "$G", limits, &self.listeners);
         self.drain();
@@ -126,6 +136,7 @@ impl World {
                 break;
             };
             self.advance(at.since(self.now.mono));
+            self.woken += 1;
             self.input(Input::Time);
         }
         self.advance(end.since(self.now.mono));
@@ -245,10 +256,22 @@ impl World {
             Output::Fetch { ticket, query } => {
                 // Reads do not wait for writes.
                 let fetched = self.disk.fetch(&query);
-                let input = Input::Fetched { ticket, fetched };
-                self.streams.handle(self.now, input, &self.listeners);
+                match &mut self.reads {
+                    Some(reads) => reads.push((ticket, fetched)),
+                    None => {
+                        let input = Input::Fetched { ticket, fetched };
+                        self.streams.handle(self.now, input, &self.listeners);
+                    }
+                }
             }
             Output::Log { .. } => {}
+        }
+    }
+
+    /// The disk tells what it has read, and tells at once from here on.
+    pub(super) fn reads_come(&mut self) {
+        for (ticket, fetched) in self.reads.take().unwrap_or_default() {
+            self.input(Input::Fetched { ticket, fetched });
         }
     }
 

@@ -106,6 +106,12 @@ impl Calendar {
         Some((seq, due))
     }
 
+    /// Whether a schedule waits for its message, due then.
+    pub(crate) fn is_on_its_way(&self, seq: Seq, due: Timestamp) -> bool {
+        let entry = self.by_seq.get(&seq);
+        entry.is_some_and(|entry| entry.state == State::OnItsWay(due))
+    }
+
     /// What was on its way is not kept: it is due as before.
     pub(crate) fn take_back(&mut self, seq: Seq) {
         if let Some(State::OnItsWay(due)) = self.by_seq.get(&seq).map(|it| it.state) {

@@ -14,6 +14,7 @@ use frond_clock::{Ages, Timestamp, Trust};
 use frond_ledger::{Body, Record, Seq};
 use frond_wire::{Headers, Message, MessageBuf, headers};
 
+use super::inflight::Ends;
 use super::{Health, Stream};
 pub(crate) use calendar::Calendar;
 use pattern::Pattern;
@@ -34,15 +35,10 @@ impl Stream {
             .filter(|_| is_on && !self.config.sealed)
     }
 
-    /// The schedules that are due, each told once.
-    pub(crate) fn due_schedules(&mut self, now: Timestamp, ages: &Ages) -> Vec<(Seq, Timestamp)> {
-        let mut due = Vec::new();
-        while self.scheduled_at(ages).is_some()
-            && let Some(schedule) = self.calendar.take_due(now)
-        {
-            due.push(schedule);
-        }
-        due
+    /// A schedule that is due, told once.
+    pub(crate) fn due_schedule(&mut self, now: Timestamp, ages: &Ages) -> Option<(Seq, Timestamp)> {
+        self.scheduled_at(ages)?;
+        self.calendar.take_due(now)
     }
 
     /// What a schedule that was due then publishes: its own message or that of its source.
@@ -173,14 +169,26 @@ impl Stream {
         }
     }
 
-    /// The schedules that a message ends when it is kept.
-    pub(super) fn ended_by(&self, header: &[u8]) -> Option<Box<str>> {
+    /// Whether a schedule that was due then is still to publish. One that was ended or moved while
+    /// its message was read is not.
+    pub(crate) fn is_to_fire(&self, seq: Seq, due: Timestamp) -> bool {
+        self.calendar.is_on_its_way(seq, due)
+    }
+
+    /// Whether something is on its way that will end the schedule of a subject, or replace it.
+    pub(crate) fn is_replacing_schedule(&self, subject: &str) -> bool {
+        self.inflight.of_subject(subject) > 0
+    }
+
+    /// The schedule that a message ends when it is kept, none after `upto`.
+    pub(super) fn ended_by(&self, header: &[u8], upto: Seq) -> Option<Ends> {
         if !self.config.allow_msg_schedules || header.is_empty() {
             return None;
         }
         let said = Headers::new(header);
         said.get(NEXT).filter(|next| *next == PURGE)?;
-        said.get(SCHEDULER).map(Into::into)
+        let subject = said.get(SCHEDULER)?.into();
+        Some(Ends { subject, upto })
     }
 
     /// What keeps in mind when a schedule is due next, beside the message that tells it.
