@@ -22,7 +22,16 @@ pub(super) struct Snapshot {
     pub(super) next: Seq,
     pub(super) upto: Seq,
     pub(super) source: Source,
+    pub(super) unread: Unread,
     pub(super) job: Job,
+}
+
+/// Messages that the stream has and the disk cannot read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Unread {
+    pub(super) count: u64,
+    /// The sequence of the first.
+    first: Seq,
 }
 
 /// Where the messages come from.
@@ -40,11 +49,7 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(super) enum Job {
     /// They are only read, so that the backup is not begun when some cannot be.
-    Check {
-        call: Box<Call>,
-        request: Request,
-        bad: u64,
-    },
+    Check { call: Box<Call>, request: Request },
     /// They are sent.
     Send(Box<Sending>),
 }
@@ -85,6 +90,25 @@ pub(super) enum Taker {
     Expected(Instant),
     /// Somebody, who has to answer before this.
     Listening(Instant),
+}
+
+impl Unread {
+    pub(super) const fn add(&mut self, seq: Seq) {
+        if self.count == 0 {
+            self.first = seq;
+        }
+        self.count += 1;
+    }
+
+    /// What the taker hears of it, if anything.
+    ///
+    /// spec: nats-server v2.15.1 server/stream_backup.go `streamSnapshotV2`
+    pub(super) fn words(self) -> Option<String> {
+        let Self { count, first } = self;
+        let before = first.saturating_sub(1);
+        let text = format!("couldn't load next message after seq {before}: {count} cannot be read");
+        (count > 0).then_some(text)
+    }
 }
 
 impl Sending {

@@ -8,7 +8,7 @@ use frond_backup::Writer;
 use serde::Serialize;
 
 use super::advisory::Event;
-use super::snapshot::{Job, Request, Sending, Snapshot, SnapshotId, Source, Taker};
+use super::snapshot::{Job, Request, Sending, Snapshot, SnapshotId, Source, Taker, Unread};
 use crate::api::json::{Field, request};
 use crate::api::{Call, Outcome, answer, info};
 use crate::errors::{self, ApiError};
@@ -44,7 +44,6 @@ impl JetStream {
             host.stream.contents.first(),
             host.stream.contents.last(),
         );
-        let bad = host.stream.lost.len() as u64;
         let asked = parse(call.body(), self.facts.strict)?;
         if !frond_subject::is_literal(&asked.deliver) {
             return Err(errors::SNAPSHOT_DELIVER_SUBJECT_INVALID);
@@ -64,10 +63,10 @@ impl JetStream {
             next: first,
             upto: last,
             source: Source::Ready,
+            unread: Unread::default(),
             job: Job::Check {
                 call: Box::new(call.clone()),
                 request: asked,
-                bad,
             },
         };
         self.backups.snapshots.insert(id, checking);
@@ -80,9 +79,10 @@ impl JetStream {
         let Some(checked) = self.backups.snapshots.remove(&id) else {
             return;
         };
-        let Job::Check { call, request, bad } = checked.job else {
+        let Job::Check { call, request } = checked.job else {
             return;
         };
+        let bad = checked.unread.count;
         if bad > 0 {
             let text = format!("snapshot check detected {bad} bad messages");
             let error = errors::STREAM_SNAPSHOT.with("err", text);
@@ -161,6 +161,7 @@ impl JetStream {
             next: first,
             upto: last,
             source: Source::Ready,
+            unread: Unread::default(),
             job: Job::Send(Box::new(sending)),
         };
         self.backups.snapshots.insert(id, snapshot);

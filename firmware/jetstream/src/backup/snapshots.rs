@@ -25,6 +25,29 @@ enum Next {
     Nothing,
 }
 
+/// How a backup ends.
+enum End {
+    /// With everything.
+    Whole,
+    /// With everything that can be read: what is lost must not keep the rest from being saved.
+    Lacking(String),
+    /// Where it is: the status, and why.
+    Cut(String, String),
+}
+
+impl End {
+    fn cut(status: &str, why: &str) -> Self {
+        Self::Cut(status.to_owned(), why.to_owned())
+    }
+
+    fn error(&self) -> Option<&str> {
+        match self {
+            Self::Whole => None,
+            Self::Lacking(why) | Self::Cut(_, why) => Some(why),
+        }
+    }
+}
+
 impl JetStream {
     /// Somebody has taken a chunk.
     pub(crate) fn snapshot_acked(&mut self, id: SnapshotId, reach: &dyn Reach) {
@@ -61,7 +84,7 @@ impl JetStream {
             self.push_snapshot(id, reach);
         }
         for id in gone {
-            self.end_snapshot(id, Some(("408 No Interest", "no interest")), reach);
+            self.end_snapshot(id, End::cut("408 No Interest", "no interest"), reach);
         }
     }
 
@@ -80,8 +103,8 @@ impl JetStream {
                 self.push_snapshot(id, reach);
             }
             Taker::Listening(_) => {
-                let why = ("408 No Flow Response", "no flow response");
-                self.end_snapshot(id, Some(why), reach);
+                let end = End::cut("408 No Flow Response", "no flow response");
+                self.end_snapshot(id, end, reach);
             }
         }
     }
@@ -92,22 +115,20 @@ impl JetStream {
             return;
         };
         snapshot.source = Source::Ready;
-        match &mut snapshot.job {
-            Job::Send(sending) => {
-                for stored in &fetched.messages {
-                    let (time, body) = (stored.time.as_nanos(), &stored.body);
-                    let writer = &mut sending.writer;
-                    let (subject, header) = (body.subject(), body.header());
-                    writer.message(stored.seq, time, subject, header, body.payload());
-                }
+        if let Job::Send(sending) = &mut snapshot.job {
+            for stored in &fetched.messages {
+                let (time, body) = (stored.time.as_nanos(), &stored.body);
+                let writer = &mut sending.writer;
+                let (subject, header) = (body.subject(), body.header());
+                writer.message(stored.seq, time, subject, header, body.payload());
             }
-            Job::Check { bad, .. } => {
-                let host = self.hosts.get(&snapshot.stream);
-                let is_there = |seq: &&Seq| {
-                    host.is_some_and(|host| host.stream.contents.slot(**seq).is_some())
-                };
-                *bad += fetched.missing.iter().filter(is_there).count() as u64;
-            }
+        }
+        // What was deleted meanwhile is no loss.
+        let host = self.hosts.get(&snapshot.stream);
+        let is_there =
+            |seq: &&Seq| host.is_some_and(|host| host.stream.contents.slot(**seq).is_some());
+        for seq in fetched.missing.iter().filter(is_there) {
+            snapshot.unread.add(*seq);
         }
         self.push_snapshot(id, reach);
     }
@@ -137,7 +158,10 @@ impl JetStream {
             let is_there = self.hosts.contains_key(&snapshot.stream);
             match (is_full, is_dry, is_there) {
                 (true, _, _) => self.send_chunk(id),
-                (false, true, _) => return self.end_snapshot(id, None, reach),
+                (false, true, _) => {
+                    let lacking = snapshot.unread.words().map(End::Lacking);
+                    return self.end_snapshot(id, lacking.unwrap_or(End::Whole), reach);
+                }
                 (false, false, true) => {
                     if !self.read_for_snapshot(id) {
                         return;
@@ -148,7 +172,7 @@ impl JetStream {
                     let text =
                         format!("couldn't load next message after seq {next}: store is closed");
                     let status = format!("500 {text}");
-                    return self.end_snapshot(id, Some((&status, &text)), reach);
+                    return self.end_snapshot(id, End::Cut(status, text), reach);
                 }
             }
         }
@@ -224,7 +248,7 @@ impl JetStream {
     }
 
     /// What is left and the end are sent; or only why it ends early.
-    fn end_snapshot(&mut self, id: SnapshotId, why: Option<(&str, &str)>, reach: &dyn Reach) {
+    fn end_snapshot(&mut self, id: SnapshotId, end: End, reach: &dyn Reach) {
         self.timers.cancel(&Alarm::Snapshot(id));
         let Some(snapshot) = self.backups.snapshots.remove(&id) else {
             return;
@@ -242,12 +266,13 @@ impl JetStream {
             })
         };
         let mut last = Vec::new();
-        let header = match why {
-            Some((status, _)) => format!("NATS/1.0 {status}\r\n\r\n"),
-            None if sending.sent > 0 => "NATS/1.0 204\r\n\r\n".to_owned(),
-            None => String::new(),
+        let header = match &end {
+            End::Cut(status, _) => format!("NATS/1.0 {status}\r\n\r\n"),
+            End::Lacking(why) => format!("NATS/1.0 500 {why}\r\n\r\n"),
+            End::Whole if sending.sent > 0 => "NATS/1.0 204\r\n\r\n".to_owned(),
+            End::Whole => String::new(),
         };
-        if why.is_none() && sending.writer.ready() > 0 {
+        if !matches!(end, End::Cut(..)) && sending.writer.ready() > 0 {
             last = sending.writer.take(usize::MAX / 2);
         }
         let mut messages = Vec::new();
@@ -259,15 +284,15 @@ impl JetStream {
             self.publish(tenant, message);
         }
         self.unsubscribe(tenant, sending.ack_sub);
-        let error = why.map(|(_, text)| text.to_owned()).unwrap_or_default();
-        match why {
-            Some((_, text)) => {
+        match end.error() {
+            Some(text) => {
                 let text = format!("snapshot of stream {name} failed: {text}");
                 self.log(Level::Warn, text);
             }
             None => self.log(Level::Info, format!("completed snapshot of stream {name}")),
         }
         let start = sending.started;
+        let error = end.error().unwrap_or_default().to_owned();
         let event = Event::SnapshotEnded { start, error };
         self.tell_backup(tenant, name, &event, reach);
     }
@@ -289,7 +314,7 @@ fn next(snapshot: &mut Snapshot, view: &StreamView<'_>) -> Next {
             Resident::Here(body) if on_disk.is_empty() => here.push((seq, body)),
             Resident::OnDisk if here.is_empty() => on_disk.push(seq),
             Resident::Here(_) | Resident::OnDisk => break,
-            Resident::Gone => {}
+            Resident::Gone => snapshot.unread.add(seq),
         }
         bytes += view.head(seq).map_or(0, |head| head.bytes as usize);
         snapshot.next = seq + 1;

@@ -97,6 +97,58 @@ fn everything_is_read_before_a_checked_backup() {
     );
 }
 
+/// Whether it was known before, whether chunks were acknowledged or not.
+#[test]
+fn a_backup_that_lacks_messages_says_so_and_has_the_others() {
+    for more in ["", ",\"chunk_size\":1024"] {
+        let mut world = filled("file", 600);
+        world.listen("$JS.EVENT.ADVISORY.STREAM.SNAPSHOT_COMPLETE.S");
+        world.disk.lose(300);
+        world.disk.lose(302);
+        for is_known in [false, true] {
+            let taken = take(&mut world, more);
+            assert_eq!(taken.end, Some(500), "known: {is_known}");
+            let why = "couldn't load next message after seq 299: 2 cannot be read";
+            let end = last_header(&world);
+            assert_eq!(end, format!("NATS/1.0 500 {why}\r\n\r\n"));
+            assert_eq!(told(&world)[0]["error"], why);
+            let mut new = World::new();
+            let subject = begin(&mut new, &taken);
+            give(&mut new, &subject, &taken.bytes, 1000);
+            let answer = give_one(&mut new, &subject, b"");
+            assert!(answer.contains("\"messages\":595"), "{answer}");
+        }
+        for seq in [300, 302] {
+            world.ask("$JS.API.STREAM.MSG.DELETE.S", &format!("{{\"seq\":{seq}}}"));
+        }
+        assert_ne!(
+            take(&mut world, more).end,
+            Some(500),
+            "what left is no loss"
+        );
+        assert_eq!(told(&world)[0]["error"], Value::Null);
+    }
+}
+
+#[test]
+fn lost_messages_count_once_and_as_long_as_they_are_there() {
+    let mut world = filled("file", 600);
+    world.disk.lose(300);
+    let body = format!("{{\"deliver_subject\":\"{INBOX}\",\"jsck\":true}}");
+    for _ in 0..2 {
+        let answer = world.ask(SNAPSHOT, &body);
+        assert!(answer.contains("detected 1 bad messages"), "{answer}");
+    }
+    world.ask("$JS.API.STREAM.MSG.DELETE.S", "{\"seq\":300}");
+    take(&mut world, ",\"jsck\":true");
+}
+
+fn last_header(world: &World) -> String {
+    let mut sent = world.sent.iter().rev();
+    let last = sent.find(|sent| sent.to == INBOX).unwrap();
+    String::from_utf8(last.message.message().header.to_vec()).unwrap()
+}
+
 #[test]
 fn those_who_watch_are_told() {
     let mut world = filled("file", 30);
