@@ -102,6 +102,12 @@ impl JetStream {
                 self.timers.set(Alarm::Snapshot(id), now + more);
                 self.push_snapshot(id, reach);
             }
+            // It has taken everything there was: the disk is what is slow.
+            Taker::Listening(_) if sending.slots > 0 => {
+                let until = now + Duration::from_millis(SNAPSHOT_ACK_MS);
+                sending.taker = Taker::Listening(until);
+                self.timers.set(Alarm::Snapshot(id), until);
+            }
             Taker::Listening(_) => {
                 let end = End::cut("408 No Flow Response", "no flow response");
                 self.end_snapshot(id, end, reach);

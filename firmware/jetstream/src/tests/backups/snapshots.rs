@@ -143,6 +143,21 @@ fn lost_messages_count_once_and_as_long_as_they_are_there() {
     take(&mut world, ",\"jsck\":true");
 }
 
+#[test]
+fn a_slow_disk_is_not_the_fault_of_the_taker() {
+    let mut world = filled("file", 3000);
+    world.listen(INBOX);
+    world.sent.clear();
+    world.reads = Some(Vec::new());
+    let body = format!("{{\"deliver_subject\":\"{INBOX}\"}}");
+    world.ask(SNAPSHOT, &body);
+    world.pass(Duration::from_secs(60));
+    assert!(world.sent.iter().all(|sent| sent.to != INBOX));
+    world.reads_come();
+    assert_eq!(last_header(&world), "");
+    assert!(world.sent.iter().any(|sent| sent.to == INBOX));
+}
+
 fn last_header(world: &World) -> String {
     let mut sent = world.sent.iter().rev();
     let last = sent.find(|sent| sent.to == INBOX).unwrap();
