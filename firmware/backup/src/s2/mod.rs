@@ -3,7 +3,6 @@
 //!
 //! spec: google/snappy framing_format.txt and format_description.txt; klauspost/compress s2
 
-mod compress;
 mod decode;
 mod reader;
 mod writer;

@@ -1,4 +1,5 @@
-use super::compress::compress;
+use snap::raw::Encoder;
+
 use super::{COMPRESSED, IDENTIFIER, MAGIC_S2, PLAIN};
 use crate::crc32c;
 use crate::limits::FRAME_BYTES_WRITTEN;
@@ -34,12 +35,11 @@ impl FrameWriter {
             return;
         }
         let sum = crc32c::masked(&self.waiting).to_le_bytes();
-        let packed = compress(&self.waiting);
         // spec: klauspost/compress s2 keeps what would not shrink by an eighth
-        if packed.len() < self.waiting.len() - self.waiting.len() / 8 {
-            put_frame(COMPRESSED, &[&sum, &packed], out);
-        } else {
-            put_frame(PLAIN, &[&sum, &self.waiting], out);
+        let most = self.waiting.len() - self.waiting.len() / 8;
+        match Encoder::new().compress_vec(&self.waiting) {
+            Ok(packed) if packed.len() < most => put_frame(COMPRESSED, &[&sum, &packed], out),
+            Ok(_) | Err(_) => put_frame(PLAIN, &[&sum, &self.waiting], out),
         }
         self.waiting.clear();
     }

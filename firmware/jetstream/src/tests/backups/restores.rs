@@ -159,7 +159,8 @@ fn chunks_wait_for_the_disk() {
     let mut world = World::new();
     let subject = begin(&mut world, &taken);
     world.is_prompt = false;
-    for (number, chunk) in taken.bytes.chunks(taken.bytes.len() / 2).enumerate() {
+    let half = taken.bytes.len().div_ceil(2);
+    for (number, chunk) in taken.bytes.chunks(half).enumerate() {
         publish(
             &mut world,
             &subject,
