@@ -2,13 +2,17 @@
 //!
 //! spec: nats-server v2.15.1 server/archive/archive.go, server/stream_backup.go
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::item::{ConsumerKept, Extent, Item, Message, Pair, PendingAck};
-use crate::limits::{FILE_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_BYTES_MAX};
+use crate::limits::{ENTRIES_MAX, FILE_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_BYTES_MAX};
 use crate::s2::{Uvarint, put_uvarint, uvarint};
 
 pub(crate) const MAGIC: &[u8; 8] = b"NATSARC1";
@@ -51,9 +55,17 @@ pub(crate) struct State {
     pub(crate) delivered: Pair,
     #[serde(default)]
     pub(crate) ack_floor: Pair,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "entries"
+    )]
     pub(crate) pending: Option<BTreeMap<u64, PendingAck>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "entries"
+    )]
     pub(crate) redelivered: Option<BTreeMap<u64, u64>>,
 }
 
@@ -64,16 +76,16 @@ struct Read {
 }
 
 /// Where reading is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ArchiveReader {
     part: Part,
     last: u64,
+    payload_bytes_max: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 enum Part {
     /// Before everything.
-    #[default]
     Magic,
     State,
     /// So many consumers follow.
@@ -83,6 +95,15 @@ enum Part {
 }
 
 impl ArchiveReader {
+    /// With a bound for a message's header and payload.
+    pub(crate) const fn new(payload_bytes_max: usize) -> Self {
+        Self {
+            part: Part::Magic,
+            last: 0,
+            payload_bytes_max,
+        }
+    }
+
     /// Whether the end was there.
     pub(crate) const fn is_over(&self) -> bool {
         matches!(self.part, Part::Over)
@@ -160,7 +181,7 @@ impl ArchiveReader {
             return Ok(Some(Item::End));
         }
         let len = entry.name_len + entry.content_len();
-        if len > MESSAGE_BYTES_MAX {
+        if len > MESSAGE_BYTES_MAX || entry.content_len() > self.payload_bytes_max {
             let text = format!(
                 "message sequence {} exceeds maximum payload size",
                 entry.seq
@@ -249,6 +270,36 @@ fn file(plain: &mut Buffer) -> Result<Option<(String, bytes::Bytes)>, Fault> {
     let content = plain.take(len).unwrap_or_default();
     let name = String::from_utf8(name.into()).map_err(|_| Fault::Archive)?;
     Ok(Some((name, content)))
+}
+
+/// Entries of a consumer, as many as may be.
+fn entries<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Option<BTreeMap<u64, T>>, D::Error> {
+    struct Entries<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+        type Value = Option<BTreeMap<u64, T>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {ENTRIES_MAX} entries")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut entries = BTreeMap::new();
+            while let Some((seq, entry)) = map.next_entry()? {
+                if entries.len() == ENTRIES_MAX {
+                    return Err(A::Error::invalid_length(ENTRIES_MAX + 1, &self));
+                }
+                entries.insert(seq, entry);
+            }
+            Ok(Some(entries))
+        }
+    }
+    from.deserialize_any(Entries(PhantomData))
 }
 
 fn content_fault(text: &str) -> Fault {

@@ -1,5 +1,7 @@
 use bytes::Bytes;
 
+use crate::limits::BUFFER_BYTES_KEPT;
+
 /// Bytes that came and were not read, in one piece.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
@@ -27,6 +29,7 @@ impl Buffer {
     pub(crate) fn push(&mut self, more: &[u8]) {
         if self.read > 0 && self.read >= self.bytes.len() / 2 {
             self.bytes.drain(..self.read);
+            self.bytes.shrink_to(BUFFER_BYTES_KEPT);
             self.read = 0;
         }
         self.bytes.extend_from_slice(more);
@@ -37,8 +40,14 @@ impl Buffer {
         self.read = (self.read + len).min(self.bytes.len());
         if self.read == self.bytes.len() {
             self.bytes.clear();
+            self.bytes.shrink_to(BUFFER_BYTES_KEPT);
             self.read = 0;
         }
+    }
+
+    /// Bytes that it takes, with what was read and with room for more.
+    pub(crate) const fn held(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// The first `len` bytes, read, as a copy; `None` when they are not there.
@@ -46,5 +55,21 @@ impl Buffer {
         let taken = Bytes::copy_from_slice(self.rest().get(..len)?);
         self.skip(len);
         Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_much_is_given_back() {
+        let mut buffer = Buffer::default();
+        buffer.push(&vec![7; 4 * BUFFER_BYTES_KEPT]);
+        assert!(buffer.held() >= 4 * BUFFER_BYTES_KEPT);
+        buffer.skip(4 * BUFFER_BYTES_KEPT);
+        assert!(buffer.held() <= BUFFER_BYTES_KEPT);
+        buffer.push(b"more");
+        assert_eq!(buffer.rest(), b"more");
     }
 }

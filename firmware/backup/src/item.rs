@@ -2,6 +2,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use crate::gone::Gone;
+use crate::limits::ENTRY_BYTES;
+
 /// What a backup is made of, in the order it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
@@ -14,8 +17,8 @@ pub enum Item {
     Consumer(Box<ConsumerKept>),
     /// A message.
     Message(Message),
-    /// A sequence that was used and has no message.
-    Gone(u64),
+    /// Sequences that were used and have no message.
+    Gone(Gone),
     /// The end; nothing is missing.
     End,
 }
@@ -68,6 +71,15 @@ pub struct ConsumerKept {
     pub pending: BTreeMap<u64, PendingAck>,
     /// How often a message was delivered again, by stream sequence.
     pub redelivered: BTreeMap<u64, u64>,
+}
+
+impl ConsumerKept {
+    /// Bytes that it takes, about.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let entries = self.pending.len() + self.redelivered.len();
+        self.name.len() + self.config.len() + entries * ENTRY_BYTES
+    }
 }
 
 /// A delivery's number and the stream sequence it stands for.

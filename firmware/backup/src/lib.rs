@@ -12,6 +12,7 @@ mod archive;
 mod buffer;
 mod crc32c;
 mod fault;
+mod gone;
 mod highway;
 mod item;
 pub mod limits;
@@ -21,6 +22,7 @@ mod tarball;
 mod writer;
 
 pub use fault::Fault;
+pub use gone::Gone;
 pub use item::{ConsumerKept, Extent, Item, Message, Pair, PendingAck};
 pub use reader::Reader;
 pub use writer::Writer;

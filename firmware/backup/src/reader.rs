@@ -2,6 +2,7 @@ use crate::archive::{ArchiveReader, MAGIC};
 use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::item::Item;
+use crate::limits::MESSAGE_BYTES_MAX;
 use crate::s2::FrameReader;
 use crate::tarball::TarReader;
 
@@ -9,11 +10,12 @@ use crate::tarball::TarReader;
 ///
 /// Feed it with [`Reader::feed`], then take what is ready with [`Reader::next`] until there is
 /// nothing. It holds what was fed and not taken, and one message or description at most.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Reader {
     frames: FrameReader,
     plain: Buffer,
     form: Form,
+    payload_bytes_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -25,7 +27,25 @@ enum Form {
     Tar(Box<TarReader>),
 }
 
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new(MESSAGE_BYTES_MAX)
+    }
+}
+
 impl Reader {
+    /// With a bound for the header and payload of a message, in bytes; only the archive of 2.15
+    /// is held to it, as by nats-server.
+    #[must_use]
+    pub fn new(payload_bytes_max: usize) -> Self {
+        Self {
+            payload_bytes_max,
+            frames: FrameReader::default(),
+            plain: Buffer::default(),
+            form: Form::default(),
+        }
+    }
+
     /// Takes bytes in pieces of any size; those after the end are dropped.
     ///
     /// # Errors
@@ -35,6 +55,16 @@ impl Reader {
             return Ok(());
         }
         self.frames.feed(bytes)
+    }
+
+    /// Bytes that it takes, about.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let form = match &self.form {
+            Form::Unknown | Form::Archive(_) => 0,
+            Form::Tar(tar) => tar.held(),
+        };
+        self.frames.held() + self.plain.held() + form
     }
 
     /// The next part; `None` when more bytes are needed, and after [`Item::End`].
@@ -88,7 +118,9 @@ impl Reader {
         if matches!(self.form, Form::Unknown) {
             match self.plain.rest().first_chunk::<8>() {
                 None => return Ok(None),
-                Some(MAGIC) => self.form = Form::Archive(ArchiveReader::default()),
+                Some(MAGIC) => {
+                    self.form = Form::Archive(ArchiveReader::new(self.payload_bytes_max));
+                }
                 Some(_) => self.form = Form::Tar(Box::default()),
             }
         }

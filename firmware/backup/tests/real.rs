@@ -49,9 +49,7 @@ impl Content {
             Item::Message(message) => {
                 assert!(self.messages.insert(message.seq, message).is_none());
             }
-            Item::Gone(seq) => {
-                gone.insert(seq);
-            }
+            Item::Gone(more) => gone.extend(more.seqs()),
             Item::End => self.is_whole = true,
         }
     }

@@ -29,6 +29,8 @@ pub struct Facts {
     pub max_request_batch: i64,
     /// Consumers of a stream where neither it nor its account says how many; 0: no limit.
     pub default_max_consumers: i64,
+    /// Header and payload of a message that is restored, in bytes.
+    pub payload_bytes_max: usize,
     /// Bounds of batches.
     pub batches: BatchLimits,
 }
@@ -77,6 +79,7 @@ impl Default for Facts {
             max_ack_pending: 0,
             max_request_batch: 0,
             default_max_consumers: 1000,
+            payload_bytes_max: usize::MAX,
             batches: BatchLimits::default(),
         }
     }

@@ -431,7 +431,7 @@ impl JetStream {
                 }
                 Alarm::Feed(feed) => self.wake_feed(feed, reach),
                 Alarm::Snapshot(id) => self.snapshot_waited(id, reach),
-                Alarm::Restore(id) => self.restore_stalled(id),
+                Alarm::Restore(id) => self.restore_waited(id, reach),
             }
         }
     }

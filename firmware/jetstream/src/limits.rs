@@ -26,6 +26,8 @@ pub const NAMES_PAGE_MAX: usize = 1024;
 pub const LIST_PAGE_MAX: usize = 256;
 /// Subjects of a stream told by one answer.
 pub const SUBJECTS_PAGE_MAX: usize = 100_000;
+/// Sequences without a message that one answer names.
+pub const DELETED_TOLD_MAX: usize = 1_000_000;
 /// Messages one direct get of many last messages may give.
 pub const MULTI_LAST_MAX: usize = 1024;
 /// Bytes of one batched direct get when the asker sets no bound.
@@ -111,6 +113,17 @@ pub const INTEREST_MS: u64 = 2_000;
 pub const SNAPSHOT_ACK_MS: u64 = 5_000;
 /// How long a stream that is restored waits for the next piece, in milliseconds.
 pub const RESTORE_IDLE_MS: u64 = 5_000;
+/// Bytes that all streams which are being restored hold until the disk has them: room for one
+/// with messages as large as may be, and many with usual ones.
+pub const RESTORES_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Chunks of one backup that wait for their answer.
+pub const RESTORE_GIVERS_MAX: usize = 4096;
+/// Consumers of one backup.
+pub const RESTORE_CONSUMERS_MAX: usize = 10_000;
+/// What one part of a backup counts beside its bytes, when some are taken at once.
+pub const RESTORE_ITEM_BYTES: usize = 64;
+/// Highest sequence a backup, or a stream's description, may name.
+pub const SEQ_MAX: u64 = u64::MAX >> 1;
 /// Bytes of a restored stream that are given to the disk at once.
 pub const RESTORE_BATCH_BYTES: usize = 1024 * 1024;
 

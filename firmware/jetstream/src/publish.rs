@@ -363,28 +363,33 @@ impl JetStream {
 
     pub(crate) fn room(&self, id: StreamId, subject: &str) -> Option<Room> {
         let host = self.hosts.get(&id)?;
-        let account = self.accounts.get(&host.stream.tenant)?;
-        let (used, server_used, account_max, server_max) = match host.stream.config.storage {
-            Storage::File => (
-                account.usage.storage,
-                self.usage.storage,
-                account.limits.max_storage,
-                self.facts.storage_bytes_max,
-            ),
-            Storage::Memory => (
-                account.usage.memory,
-                self.usage.memory,
-                account.limits.max_memory,
-                self.facts.memory_bytes_max,
-            ),
-        };
-        let left = |max: Option<u64>, used: u64| max.map_or(u64::MAX, |m| m.saturating_sub(used));
+        let [account, server] = self.usage_where(id)?;
+        let left =
+            |(used, max): (u64, Option<u64>)| max.map_or(u64::MAX, |m| m.saturating_sub(used));
         let is_interest =
             host.stream.config.retention == crate::stream::config::Retention::Interest;
         Some(Room {
-            account_bytes: left(limit(account_max), used),
-            server_bytes: left(server_max, server_used),
+            account_bytes: left(account),
+            server_bytes: left(server),
             has_interest: !is_interest || host.is_wanted(subject),
+        })
+    }
+
+    /// What is used where a stream is kept and how much may be, in bytes: by its account, and by
+    /// all.
+    pub(crate) fn usage_where(&self, id: StreamId) -> Option<[(u64, Option<u64>); 2]> {
+        let stream = &self.hosts.get(&id)?.stream;
+        let account = self.accounts.get(&stream.tenant)?;
+        let (used, limits) = (account.usage, account.limits);
+        Some(match stream.config.storage {
+            Storage::File => [
+                (used.storage, limit(limits.max_storage)),
+                (self.usage.storage, self.facts.storage_bytes_max),
+            ],
+            Storage::Memory => [
+                (used.memory, limit(limits.max_memory)),
+                (self.usage.memory, self.facts.memory_bytes_max),
+            ],
         })
     }
 

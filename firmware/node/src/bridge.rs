@@ -119,6 +119,7 @@ impl Node {
             max_ack_pending: number(bounds.max_ack_pending),
             max_request_batch: number(bounds.max_request_batch),
             default_max_consumers: number(bounds.default_max_consumers),
+            payload_bytes_max: count(self.config.limits.max_payload),
             batches: BatchLimits {
                 messages_max: bounds.batch_max_msgs,
                 stream_open_max: per_stream.unwrap_or(batches.stream_open_max),

@@ -26,6 +26,11 @@ impl FrameReader {
         Ok(())
     }
 
+    /// Bytes that it takes.
+    pub(crate) const fn held(&self) -> usize {
+        self.buffer.held()
+    }
+
     /// Whether everything that came was whole frames.
     pub(crate) fn is_at_border(&self) -> bool {
         self.buffer.is_empty()

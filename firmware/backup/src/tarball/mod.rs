@@ -7,5 +7,7 @@ mod index;
 mod progress;
 mod reader;
 mod record;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use reader::TarReader;

@@ -4,6 +4,7 @@
 
 use crate::archive::unzigzag;
 use crate::item::{ConsumerKept, PendingAck};
+use crate::limits::ENTRIES_MAX;
 use crate::s2::{Uvarint, uvarint};
 
 const MAGIC: u8 = 22;
@@ -48,7 +49,7 @@ pub(super) fn read(bytes: &[u8], consumer: &mut ConsumerKept) -> Option<()> {
             .checked_add(less(floor.consumer_seq))?;
         delivered.stream_seq = delivered.stream_seq.checked_add(less(floor.stream_seq))?;
     }
-    let count = numbers.next()?;
+    let count = at_most(numbers.next()?)?;
     let base = if count > 0 { numbers.signed()? } else { 0 };
     for _ in 0..count {
         let seq = numbers.next()?.checked_add(floor.stream_seq)?;
@@ -70,7 +71,7 @@ pub(super) fn read(bytes: &[u8], consumer: &mut ConsumerKept) -> Option<()> {
             },
         );
     }
-    for _ in 0..numbers.next()? {
+    for _ in 0..at_most(numbers.next()?)? {
         let (seq, count) = (numbers.next()?, numbers.next()?);
         if seq > 0 && count > 0 {
             let seq = seq.checked_add(floor.stream_seq)?;
@@ -80,10 +81,15 @@ pub(super) fn read(bytes: &[u8], consumer: &mut ConsumerKept) -> Option<()> {
     Some(())
 }
 
+fn at_most(count: u64) -> Option<u64> {
+    (count <= ENTRIES_MAX as u64).then_some(count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::item::Pair;
+    use crate::s2::put_uvarint;
 
     #[test]
     fn progress_is_read_relative_to_its_floor() {
@@ -109,6 +115,20 @@ mod tests {
         assert_eq!(consumer.redelivered, [(14, 2)].into());
         for cut in 0..bytes.len() {
             assert_eq!(read(&bytes[..cut], &mut ConsumerKept::default()), None);
+        }
+    }
+
+    #[test]
+    fn more_entries_than_may_be_are_refused() {
+        for (entries, expected) in [(ENTRIES_MAX, Some(())), (ENTRIES_MAX + 1, None)] {
+            let mut bytes = vec![22, 2, 0, 0, 0, 0, 0];
+            put_uvarint(&mut bytes, entries as u64);
+            for seq in 1..=entries {
+                put_uvarint(&mut bytes, seq as u64);
+                bytes.push(1);
+            }
+            let mut consumer = ConsumerKept::default();
+            assert_eq!(read(&bytes, &mut consumer), expected);
         }
     }
 }

@@ -4,8 +4,9 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::header::{BLOCK, Header};
+use super::index::Index;
+use super::progress;
 use super::record::{Record, Records};
-use super::{index, progress};
 use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::highway::Highway;
@@ -23,6 +24,8 @@ pub(crate) struct TarReader {
     consumer: Option<ConsumerKept>,
     last: u64,
     ready: VecDeque<Item>,
+    /// An index that is being told, its extent last.
+    index: Option<Index>,
     is_over: bool,
 }
 
@@ -52,11 +55,27 @@ impl TarReader {
         self.is_over && self.ready.is_empty()
     }
 
+    /// Bytes that it takes beside what it was given, about.
+    pub(crate) fn held(&self) -> usize {
+        let pax = self.pax.as_ref().map_or(0, Bytes::len);
+        let stream = self.stream.as_ref().map_or(0, |(_, file)| file.len());
+        let consumer = self.consumer.as_ref().map_or(0, ConsumerKept::held);
+        pax + stream + consumer + self.index.as_ref().map_or(0, Index::held)
+    }
+
     /// The next part; `None` when more bytes are needed.
     pub(crate) fn step(&mut self, plain: &mut Buffer) -> Result<Option<Item>, Fault> {
         loop {
             if let Some(item) = self.ready.pop_front() {
                 return Ok(Some(item));
+            }
+            if let Some(index) = &mut self.index {
+                if let Some(gone) = index.next_gone() {
+                    return Ok(Some(Item::Gone(gone)));
+                }
+                let extent = index.extent;
+                self.index = None;
+                return Ok(Some(Item::Extent(extent)));
             }
             if self.is_over || !self.advance(plain)? {
                 return Ok(self.ready.pop_front());
@@ -69,7 +88,9 @@ impl TarReader {
         if !matches!(self.place, Place::Header) || self.pax.is_some() {
             return Err(Fault::Truncated);
         }
-        self.over()?;
+        if !self.is_over {
+            self.over()?;
+        }
         Ok(self.ready.pop_front())
     }
 
@@ -162,13 +183,18 @@ impl TarReader {
 
     fn place_of(&self, header: Header) -> Result<Place, Fault> {
         let size = header.size;
-        let padding = size.next_multiple_of(BLOCK as u64) - size;
+        let padded = size.checked_next_multiple_of(BLOCK as u64);
+        let padded = padded.ok_or(Fault::Tar)?;
         if let Some(block) = block_number(&header.name) {
             let (stream, _) = self
                 .stream
                 .as_ref()
                 .ok_or_else(|| content("message block before the stream's description"))?;
-            return Ok(Place::Block(Records::new(stream, block), size, padding));
+            return Ok(Place::Block(
+                Records::new(stream, block),
+                size,
+                padded - size,
+            ));
         }
         let is_index = header.name == "msgs/index.db";
         let is_known = is_index
@@ -178,7 +204,7 @@ impl TarReader {
             (true, true) => Ok(Place::Whole(header)),
             // Without it the blocks have to do.
             (true, false) if !is_index => Err(content(&format!("{:?} is too large", header.name))),
-            _ => Ok(Place::Skip(size + padding)),
+            _ => Ok(Place::Skip(padded)),
         }
     }
 
@@ -224,13 +250,9 @@ impl TarReader {
         Ok(())
     }
 
-    fn index(&mut self, file: &[u8]) {
+    fn index(&mut self, file: &Bytes) {
         let name = self.stream.as_ref().map(|(name, _)| name.as_str());
-        let Some(index) = name.and_then(|name| index::read(name, file)) else {
-            return;
-        };
-        self.ready.extend(index.gone.into_iter().map(Item::Gone));
-        self.ready.push_back(Item::Extent(index.extent));
+        self.index = name.and_then(|name| Index::read(name, file));
     }
 
     fn of_consumer(&mut self, path: &str, file: &Bytes) -> Result<(), Fault> {

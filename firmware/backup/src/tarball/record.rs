@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
+use crate::gone::Gone;
 use crate::highway::Highway;
 use crate::item::{Item, Message};
 use crate::limits::MESSAGE_BYTES_MAX;
@@ -114,7 +115,7 @@ fn item(seq: u64, time: i64, subject: &[u8], header_len: u32, body: &[u8]) -> Op
             subject_len: u32::try_from(subject.len()).unwrap_or(u32::MAX),
             header_len,
         })),
-        (seq, _) => Some(Item::Gone(seq)),
+        (seq, _) => Some(Item::Gone(Gone::one(seq))),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::errors::{self, ApiError};
 use crate::host::{Host, Presence};
 use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
-use crate::limits::{LIST_PAGE_MAX, NAMES_PAGE_MAX, SUBJECTS_PAGE_MAX};
+use crate::limits::{DELETED_TOLD_MAX, LIST_PAGE_MAX, NAMES_PAGE_MAX, SUBJECTS_PAGE_MAX};
 use crate::pending::{Change, Pending, What};
 use crate::stream::Stream;
 use crate::stream::config::StreamConfig;
@@ -319,10 +319,12 @@ fn gaps(host: &Host) -> Vec<u64> {
     let mut gaps = Vec::new();
     let mut next = contents.first();
     for (seq, _) in contents.from(0) {
-        gaps.extend(next..seq);
+        let free = DELETED_TOLD_MAX - gaps.len();
+        gaps.extend((next..seq).take(free));
         next = seq + 1;
     }
-    gaps.extend(next..=contents.last());
+    let free = DELETED_TOLD_MAX - gaps.len();
+    gaps.extend((next..=contents.last()).take(free));
     gaps
 }
 

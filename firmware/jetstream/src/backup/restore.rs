@@ -25,8 +25,7 @@ pub(super) struct Restore {
     pub(super) sub: SubId,
     pub(super) reader: Reader,
     pub(super) stage: Stage,
-    /// Whether a batch is on its way to the disk.
-    pub(super) is_busy: bool,
+    pub(super) work: Work,
     /// Who waits for the chunks that came.
     pub(super) givers: Vec<Box<str>>,
     pub(super) started: Timestamp,
@@ -35,8 +34,28 @@ pub(super) struct Restore {
     pub(super) asked: Extent,
     pub(super) extent: Option<Extent>,
     pub(super) consumers: Vec<ConsumerKept>,
+    /// Bytes of what is kept beside the reader's, about.
+    pub(super) kept_bytes: usize,
     /// How far the sources of the stream have come, by what their position is kept under.
     pub(super) sources: BTreeMap<Box<str>, Saved>,
+}
+
+impl Restore {
+    /// Bytes that it takes, about.
+    pub(super) fn held(&self) -> usize {
+        self.reader.held() + self.kept_bytes
+    }
+}
+
+/// What is done with what came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Nothing: more has to come.
+    Idle,
+    /// A batch is on its way to the disk.
+    Writing,
+    /// It goes on after others had a turn.
+    Paused,
 }
 
 /// How far it is.

@@ -10,7 +10,8 @@ use frond_ledger::{Record, StreamId};
 use serde::Serialize;
 
 use super::advisory::Event;
-use super::restore::{Restore, RestoreId, Stage};
+use super::restore::{Restore, RestoreId, Stage, Work};
+use super::restores::check_extent;
 use crate::api::json::{Field, fields, request};
 use crate::api::{Call, Outcome, answer};
 use crate::errors::{self, ApiError};
@@ -45,6 +46,8 @@ impl JetStream {
         if name.contains(['\\', '/']) {
             return Err(errors::STREAM_NAME_CONTAINS_PATH_SEPARATORS);
         }
+        check_extent(asked)?;
+        self.bound_window(&mut config, false)?;
         validate::normalise(&mut config, false)?;
         self.inherit(call.tenant, &mut config, false)?;
         self.check_room(call.tenant, None, &config)?;
@@ -110,15 +113,16 @@ impl JetStream {
             stream,
             name,
             sub,
-            reader: Reader::default(),
+            reader: Reader::new(self.facts.payload_bytes_max),
             stage: Stage::Coming,
-            is_busy: false,
+            work: Work::Idle,
             givers: Vec::new(),
             started: now.wall,
             bytes: 0,
             asked,
             extent: None,
             consumers: Vec::new(),
+            kept_bytes: 0,
             sources: BTreeMap::new(),
         };
         self.backups.restores.insert(id, restore);

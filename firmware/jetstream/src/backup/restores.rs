@@ -5,19 +5,22 @@
 
 use std::time::Duration;
 
-use frond_backup::{Fault, Item, Message};
+use frond_backup::{ConsumerKept, Extent, Fault, Gone, Item, Message};
 use frond_clock::Timestamp;
-use frond_ledger::{DiskFault, Record, StreamId};
+use frond_ledger::{DiskFault, Record, Seq, StreamId};
 use frond_wire::{Headers, MessageBuf};
 
 use super::advisory::Event;
-use super::restore::{Restore, RestoreId, Stage};
+use super::restore::{Restore, RestoreId, Stage, Work};
 use crate::api::answer;
 use crate::errors::{self, ApiError};
 use crate::host::Host;
 use crate::io::{Level, Reach};
 use crate::jetstream::{Alarm, JetStream};
-use crate::limits::{BATCH_RECORDS_MAX, RESTORE_BATCH_BYTES, RESTORE_IDLE_MS};
+use crate::limits::{
+    BATCH_RECORDS_MAX, RESTORE_BATCH_BYTES, RESTORE_CONSUMERS_MAX, RESTORE_GIVERS_MAX,
+    RESTORE_IDLE_MS, RESTORE_ITEM_BYTES, RESTORES_BYTES_MAX, SEQ_MAX,
+};
 use crate::pending::Pending;
 use crate::publish::failure;
 use crate::source::position::{self, Position, Saved};
@@ -47,13 +50,15 @@ impl JetStream {
             self.timers.cancel(&Alarm::Restore(id));
             Ok(())
         } else {
+            restore.kept_bytes += giver.len() + RESTORE_ITEM_BYTES;
             restore.givers.push(giver.into());
             self.timers.set(Alarm::Restore(id), until);
             restore.reader.feed(chunk)
         };
-        match fed {
+        let fed = fed.map_err(|fault| words(&fault));
+        match fed.and_then(|()| self.check_held(id)) {
             Ok(()) => self.restore_on(id, reach),
-            Err(fault) => self.restore_failed(id, words(&fault), reach),
+            Err(error) => self.restore_failed(id, error, reach),
         }
     }
 
@@ -63,7 +68,7 @@ impl JetStream {
         let Some(restore) = self.backups.restores.get_mut(&id) else {
             return;
         };
-        restore.is_busy = false;
+        restore.work = Work::Idle;
         match restore.stage {
             Stage::Closing(..) => return self.restore_done(id, reach),
             Stage::Coming => self.timers.set(Alarm::Restore(id), until),
@@ -78,11 +83,12 @@ impl JetStream {
         self.restore_failed(id, error, reach);
     }
 
-    /// The giver has gone silent.
-    pub(crate) fn restore_stalled(&mut self, id: RestoreId) {
-        let is_busy = self.backups.restores.get(&id).is_none_or(|r| r.is_busy);
-        if is_busy {
-            return;
+    /// Others had a turn, or the giver has gone silent.
+    pub(crate) fn restore_waited(&mut self, id: RestoreId, reach: &dyn Reach) {
+        match self.backups.restores.get(&id).map(|restore| restore.work) {
+            None | Some(Work::Writing) => return,
+            Some(Work::Paused) => return self.restore_on(id, reach),
+            Some(Work::Idle) => {}
         }
         if let Some(restore) = self.drop_restore(id) {
             let text = format!("restore of stream {} is stalled", restore.name);
@@ -99,44 +105,48 @@ impl JetStream {
             .soon(self.now.mono, Record::Stream { stream, meta });
     }
 
-    /// Takes what came, part by part, until the disk or the giver has to be waited for.
+    /// Takes of what came as much as goes to the disk at once.
     fn restore_on(&mut self, id: RestoreId, reach: &dyn Reach) {
-        loop {
-            let Some(restore) = self.backups.restores.get_mut(&id) else {
-                return;
-            };
-            let Some(host) = self.hosts.get_mut(&restore.stream) else {
-                return;
-            };
-            if restore.is_busy {
-                return;
+        let Some(restore) = self.backups.restores.get_mut(&id) else {
+            return;
+        };
+        let Some(host) = self.hosts.get_mut(&restore.stream) else {
+            return;
+        };
+        if restore.work == Work::Writing {
+            return;
+        }
+        let (stream, group) = (restore.stream, host.stream.group());
+        let is_memory = host.stream.is_memory();
+        let gathered = gather(restore, host);
+        let is_drained = matches!(gathered, Ok((_, true)));
+        let is_kept = |records: &[Record]| is_memory || records.is_empty();
+        restore.work = match &gathered {
+            Ok((records, _)) if !is_kept(records) => Work::Writing,
+            Ok((_, false)) => Work::Paused,
+            Ok((_, true)) | Err(_) => Work::Idle,
+        };
+        let checked = gathered.and_then(|(records, _)| {
+            self.count_bytes(stream);
+            self.check_restored(stream)?;
+            self.check_held(id)?;
+            Ok(records)
+        });
+        let records = match checked {
+            Ok(records) => records,
+            Err(error) => return self.restore_failed(id, error, reach),
+        };
+        if is_kept(&records) {
+            match is_drained {
+                true => self.restore_waits(id, reach),
+                false => self.timers.set(Alarm::Restore(id), self.now.mono),
             }
-            let (stream, group) = (restore.stream, host.stream.group());
-            let is_memory = host.stream.is_memory();
-            let gathered = gather(restore, host);
-            let is_drained = matches!(gathered, Ok((_, true)));
-            let checked = gathered.and_then(|(records, _)| {
-                self.count_bytes(stream);
-                self.check_restored(stream).map(|()| records)
-            });
-            let records = match checked {
-                Ok(records) => records,
-                Err(error) => return self.restore_failed(id, error, reach),
-            };
-            if !records.is_empty() && !is_memory {
-                if let Some(restore) = self.backups.restores.get_mut(&id) {
-                    restore.is_busy = true;
-                }
-                let pending = Pending::Restored(id);
-                let proposed = self.journal.propose(self.now, group, records, pending);
-                if proposed.is_err() {
-                    self.restore_failed(id, errors::CLUSTER_NOT_LEADER, reach);
-                }
-                return;
-            }
-            if is_drained {
-                return self.restore_waits(id, reach);
-            }
+            return;
+        }
+        let pending = Pending::Restored(id);
+        let proposed = self.journal.propose(self.now, group, records, pending);
+        if proposed.is_err() {
+            self.restore_failed(id, errors::CLUSTER_NOT_LEADER, reach);
         }
     }
 
@@ -147,18 +157,36 @@ impl JetStream {
         };
         let tenant = restore.tenant;
         let is_ended = matches!(restore.stage, Stage::Ended(_));
-        for giver in std::mem::take(&mut restore.givers) {
+        let givers = std::mem::take(&mut restore.givers);
+        for giver in &givers {
+            restore.kept_bytes -= giver.len() + RESTORE_ITEM_BYTES;
+        }
+        for giver in givers {
             self.send_json(tenant, &giver, Vec::new());
         }
         if is_ended {
-            self.finish_restore(id, reach);
+            return self.finish_restore(id, reach);
+        }
+        let until = self.now.mono + Duration::from_millis(RESTORE_IDLE_MS);
+        self.timers.set(Alarm::Restore(id), until);
+    }
+
+    /// Whether all that are being restored take no more memory than they may.
+    fn check_held(&self, id: RestoreId) -> Result<(), ApiError> {
+        let restores = &self.backups.restores;
+        let held: usize = restores.values().map(Restore::held).sum();
+        let givers = restores.get(&id).map_or(0, |restore| restore.givers.len());
+        match held > RESTORES_BYTES_MAX || givers > RESTORE_GIVERS_MAX {
+            true => Err(words(&Fault::Flood)),
+            false => Ok(()),
         }
     }
 
     /// Whether there is still room for what came.
     fn check_restored(&self, stream: StreamId) -> Result<(), ApiError> {
-        let room = self.room(stream, "");
-        let is_over = room.is_some_and(|room| room.account_bytes == 0 || room.server_bytes == 0);
+        let bounds = self.usage_where(stream).into_iter().flatten();
+        let mut bounds = bounds.filter_map(|(used, max)| Some((used, max?)));
+        let is_over = bounds.any(|(used, max)| used > max);
         let host = self.hosts.get(&stream);
         let holds_any = host.is_some_and(|host| host.stream.contents.bytes() > 0);
         let is_memory = host.is_some_and(|host| host.stream.is_memory());
@@ -217,7 +245,7 @@ fn gather(restore: &mut Restore, host: &mut Host) -> Result<(Vec<Record>, bool),
     let mut bytes = 0;
     while bytes < RESTORE_BATCH_BYTES && records.len() < BATCH_RECORDS_MAX {
         match restore.reader.next().map_err(|fault| words(&fault))? {
-            Some(item) => bytes += take(restore, host, item, &mut records)?,
+            Some(item) => bytes += RESTORE_ITEM_BYTES + take(restore, host, item, &mut records)?,
             None => return Ok((records, true)),
         }
     }
@@ -233,6 +261,7 @@ pub(super) fn take(
 ) -> Result<usize, ApiError> {
     match item {
         Item::Extent(extent) => {
+            check_extent(extent)?;
             if host.stream.contents.messages() == 0 {
                 let first = extent.first;
                 host.stream.take_back_extent(first, first.saturating_sub(1));
@@ -240,17 +269,33 @@ pub(super) fn take(
             restore.extent = Some(extent);
         }
         Item::Stream(json) => described(&json, host)?,
-        Item::Consumer(kept) => restore.consumers.push(*kept),
+        Item::Consumer(kept) => take_consumer(restore, *kept)?,
         Item::Message(message) => return take_message(restore, host, message, records),
-        Item::Gone(seq) => {
-            let mut removed = Removed::default();
-            if host.stream.remove(seq, &mut removed) {
-                records.extend(removed.records(restore.stream));
-            }
-        }
+        Item::Gone(gone) => take_out(restore, host, gone, records),
         Item::End => {}
     }
     Ok(0)
+}
+
+fn take_consumer(restore: &mut Restore, kept: ConsumerKept) -> Result<(), ApiError> {
+    if restore.consumers.len() == RESTORE_CONSUMERS_MAX {
+        return Err(content("too many consumers"));
+    }
+    restore.kept_bytes += kept.held() + size_of::<ConsumerKept>();
+    restore.consumers.push(kept);
+    Ok(())
+}
+
+fn take_out(restore: &Restore, host: &mut Host, gone: Gone, records: &mut Vec<Record>) {
+    let mut removed = Removed::default();
+    let mut next = host.stream.contents.next(gone.first(), &[]);
+    while let Some(seq) = next.filter(|seq| *seq <= gone.last()) {
+        if gone.has(seq) {
+            host.stream.remove(seq, &mut removed);
+        }
+        next = host.stream.contents.next(seq + 1, &[]);
+    }
+    records.extend(removed.records(restore.stream));
 }
 
 fn take_message(
@@ -260,6 +305,7 @@ fn take_message(
     records: &mut Vec<Record>,
 ) -> Result<usize, ApiError> {
     let seq = message.seq;
+    check_seq(seq)?;
     let wrong = |what: &str| content(&format!("message sequence {seq} {what}"));
     let header_end = message.subject_len as usize + message.header_len as usize;
     let payload_len = message
@@ -278,9 +324,11 @@ fn take_message(
     let body = body.filter(|body| frond_subject::is_literal(body.subject()));
     let body = body.ok_or_else(|| wrong("is damaged"))?;
     if let Some((key, saved)) = source.filter(|_| !host.stream.config.sources.is_empty()) {
-        restore
-            .sources
-            .insert(position::key(restore.stream, &key), saved);
+        let key = position::key(restore.stream, &key);
+        let bytes = key.len() + saved.identity.len() + size_of::<Saved>();
+        if restore.sources.insert(key, saved).is_none() {
+            restore.kept_bytes += bytes;
+        }
     }
     let time = Timestamp::from_nanos(message.time);
     host.stream.take_back(seq, time, &body);
@@ -302,7 +350,7 @@ fn source_of(value: &str) -> Option<(String, Saved)> {
         return None;
     };
     let position = Position {
-        seq: seq.parse().ok()?,
+        seq: seq.parse().ok().filter(|seq| *seq <= SEQ_MAX)?,
         time: Timestamp::default(),
     };
     let saved = Saved {
@@ -330,6 +378,19 @@ fn described(json: &[u8], host: &mut Host) -> Result<(), ApiError> {
         host.stream.created = created;
     }
     Ok(())
+}
+
+/// Whether a stream may have these sequences.
+pub(super) fn check_extent(extent: Extent) -> Result<(), ApiError> {
+    check_seq(extent.first.max(extent.last))
+}
+
+/// Whether a stream may have this sequence: what is counted from it must not overflow.
+fn check_seq(seq: Seq) -> Result<(), ApiError> {
+    match seq > SEQ_MAX {
+        true => Err(content(&format!("sequence {seq} is too large"))),
+        false => Ok(()),
+    }
 }
 
 /// A fault as the giver hears it.

@@ -10,6 +10,7 @@ use super::config::ConsumerConfig;
 use super::machine::Consumer;
 use super::progress::{Floor, Pending, Progress};
 use crate::api::json;
+use crate::limits::SEQ_MAX;
 
 impl Consumer {
     /// What a backup of the stream up to `last` has of it.
@@ -63,17 +64,21 @@ pub(crate) fn config_of(kept: &ConsumerKept) -> Result<ConsumerConfig, String> {
 /// The progress of a consumer in a backup, as the disk keeps it. What contradicts itself is
 /// left out: those messages are delivered again.
 pub(crate) fn state_of(kept: &ConsumerKept) -> Bytes {
-    let delivered = kept.delivered;
-    let mut progress = Progress::starting_at(delivered.stream_seq.saturating_add(1), None);
-    progress.next_delivery = delivered.consumer_seq.saturating_add(1);
-    progress.floor = Floor {
-        delivery: kept.ack_floor.consumer_seq.min(delivered.consumer_seq),
-        stream: kept.ack_floor.stream_seq.min(delivered.stream_seq),
+    let bounded = |pair: Pair| Pair {
+        consumer_seq: pair.consumer_seq.min(SEQ_MAX),
+        stream_seq: pair.stream_seq.min(SEQ_MAX),
     };
-    let above = progress.floor.stream.saturating_add(1);
+    let (delivered, ack_floor) = (bounded(kept.delivered), bounded(kept.ack_floor));
+    let mut progress = Progress::starting_at(delivered.stream_seq + 1, None);
+    progress.next_delivery = delivered.consumer_seq + 1;
+    progress.floor = Floor {
+        delivery: ack_floor.consumer_seq.min(delivered.consumer_seq),
+        stream: ack_floor.stream_seq.min(delivered.stream_seq),
+    };
+    let above = progress.floor.stream + 1;
     for (seq, ack) in kept.pending.range(above..progress.next_stream.max(above)) {
         let pending = Pending {
-            delivery: ack.sequence,
+            delivery: ack.sequence.min(delivered.consumer_seq),
             at: Timestamp::from_nanos(ack.timestamp),
         };
         progress.pending.insert(*seq, pending);

@@ -10,7 +10,7 @@ use super::origins::{check_mirror, check_sources};
 use crate::errors::{self, ApiError};
 use crate::limits::{
     DESCRIPTION_BYTES_MAX, DUPLICATE_WINDOW_NS, METADATA_BYTES_MAX, NAME_BYTES_MAX, REPLICAS_MAX,
-    SUBJECTS_MAX, WINDOW_NS_MIN,
+    SEQ_MAX, SUBJECTS_MAX, WINDOW_NS_MIN,
 };
 
 /// Fills in the defaults and checks every rule that needs no other stream.
@@ -22,6 +22,7 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     sizes_of_texts(config)?;
     replicas(config)?;
     negative_limits(config, pedantic)?;
+    first_sequence(config)?;
     windows(config, pedantic)?;
     features::check(config, pedantic)?;
     if let Some(mirror) = config.mirror.take() {
@@ -129,6 +130,16 @@ fn negative_limits(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiE
         }
     }
     Ok(())
+}
+
+/// What is counted from it must not overflow; nats-server has no such bound.
+fn first_sequence(config: &StreamConfig) -> Result<(), ApiError> {
+    match config.first_seq > SEQ_MAX {
+        true => Err(invalid(format!(
+            "first sequence can not be larger than {SEQ_MAX}"
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn windows(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {

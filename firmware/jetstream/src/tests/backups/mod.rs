@@ -1,5 +1,6 @@
 //! Backups taken and given, piece by piece.
 
+mod bounds;
 mod restores;
 mod snapshots;
 
