@@ -1,5 +1,7 @@
 //! Everything of a backup has come: its consumers are made and everybody sees the stream.
 
+use std::collections::BTreeSet;
+
 use frond_clock::Timestamp;
 use frond_ledger::{ConsumerId, Record};
 
@@ -10,7 +12,7 @@ use crate::actions::Action;
 use crate::api::answer;
 use crate::api::info::Shown;
 use crate::attach;
-use crate::consumer::{Consumer, config_of, state_of};
+use crate::consumer::{Consumer, admit_new, config_of, state_of};
 use crate::errors::{self, ApiError};
 use crate::host::Presence;
 use crate::io::{Level, Reach};
@@ -108,7 +110,8 @@ impl JetStream {
         let bounds = self.consumer_bounds(tenant);
         let host = self.hosts.get(&stream).ok_or(errors::STREAM_NOT_FOUND)?;
         let facts = host.facts(self.facts.domain.as_deref());
-        let mut prepared = Vec::new();
+        let mut prepared: Vec<Prepared> = Vec::new();
+        let mut names = BTreeSet::new();
         for one in kept {
             let name = &one.name;
             let wrong = |text: &str| content(&format!("failed to add consumer {name:?}: {text}"));
@@ -119,6 +122,12 @@ impl JetStream {
             if config.is_durable() {
                 config.inactive_threshold = threshold;
             }
+            if !names.insert(one.name.clone()) {
+                return Err(wrong(&errors::CONSUMER_ALREADY_EXISTS.description));
+            }
+            let others = prepared.iter().map(|other| &other.config);
+            admit_new(&config, &facts, &bounds, others, true)
+                .map_err(|error| wrong(&error.description))?;
             let created = one.created.as_deref().and_then(Timestamp::parse_rfc3339);
             self.ids.consumer += 1;
             prepared.push(Prepared {

@@ -43,6 +43,46 @@ fn restore(world: &mut World, taken: &Taken) -> String {
 }
 
 #[test]
+fn consumers_are_held_to_the_rules_of_all() {
+    for (config, names, expected) in [
+        (json!({"name": "S"}), ["A", "B"], None),
+        (
+            json!({"name": "S"}),
+            ["A", "A"],
+            Some("\"A\": consumer already exists"),
+        ),
+        (
+            json!({"name": "S", "max_consumers": 1}),
+            ["A", "B"],
+            Some("\"B\": maximum consumers limit reached"),
+        ),
+        (
+            json!({"name": "S", "retention": "workqueue"}),
+            ["A", "B"],
+            Some("\"B\": multiple non-filtered consumers not allowed on workqueue stream"),
+        ),
+    ] {
+        let taken = written(config, json!({"consumer_count": 2}), |writer| {
+            for name in names {
+                writer.consumer(0, named(name));
+            }
+        });
+        let mut world = World::new();
+        let answer = restore(&mut world, &taken);
+        let listed = json(&world.ask("$JS.API.CONSUMER.NAMES.S", ""));
+        let Some(expected) = expected else {
+            assert_eq!(listed["consumers"], json!(names), "{answer} {listed}");
+            continue;
+        };
+        let error = serde_json::to_string(&format!(
+            "restore failed: failed to add consumer {expected}"
+        ));
+        assert!(answer.contains(&error.unwrap()), "{answer}");
+        assert_eq!(listed["error"]["err_code"], 10059, "{listed}");
+    }
+}
+
+#[test]
 fn sequences_that_leave_no_room_are_refused() {
     let config = || json!({"name": "S"});
     let mut world = World::new();
