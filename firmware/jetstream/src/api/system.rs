@@ -83,9 +83,14 @@ impl JetStream {
         }
         let mut accounts = self.accounts.iter();
         let found = accounts.find(|(_, account)| &*account.name == name);
-        let streams: Vec<(Tenant, StreamId)> = found
+        let tenant = found.map(|(tenant, _)| *tenant);
+        if let Some(tenant) = tenant {
+            self.abandon_restores(tenant, reach);
+        }
+        let account = tenant.and_then(|tenant| Some((tenant, self.accounts.get(&tenant)?)));
+        let streams: Vec<(Tenant, StreamId)> = account
             .into_iter()
-            .flat_map(|(tenant, account)| account.by_name.values().map(|id| (*tenant, *id)))
+            .flat_map(|(tenant, account)| account.by_name.values().map(move |id| (tenant, *id)))
             .collect();
         for (tenant, id) in streams {
             let Some(host) = self.hosts.get(&id) else {

@@ -15,7 +15,7 @@ use super::restore::{Restore, RestoreId, Stage, Work};
 use crate::api::answer;
 use crate::errors::{self, ApiError};
 use crate::host::Host;
-use crate::io::{Level, Reach};
+use crate::io::{Level, Reach, Tenant};
 use crate::jetstream::{Alarm, JetStream};
 use crate::limits::{
     BATCH_RECORDS_MAX, RESTORE_BATCH_BYTES, RESTORE_CONSUMERS_MAX, RESTORE_GIVERS_MAX,
@@ -218,6 +218,16 @@ impl JetStream {
         let (start, bytes) = (restore.started, restore.bytes);
         let event = Event::RestoreEnded { start, bytes };
         self.tell_backup(restore.tenant, &restore.name, &event, reach);
+    }
+
+    /// An account loses its streams: also those that are on their way in.
+    pub(crate) fn abandon_restores(&mut self, tenant: Tenant, reach: &dyn Reach) {
+        let restores = self.backups.restores.iter();
+        let of_it = restores.filter(|(_, restore)| restore.tenant == tenant);
+        let ids: Vec<RestoreId> = of_it.map(|(id, _)| *id).collect();
+        for id in ids {
+            self.restore_failed(id, content("the account is purged"), reach);
+        }
     }
 
     /// Ends a restore, and its stream.

@@ -218,6 +218,34 @@ impl World {
         self.answer(number).unwrap_or_else(|| "silence".to_owned())
     }
 
+    /// Asks in the system account, which is served from now on.
+    pub(super) fn ask_as_system(&mut self, subject: &str) -> String {
+        let tenant = Tenant(9);
+        self.streams.serve_system(self.now, tenant);
+        self.drain();
+        let api = self
+            .subs
+            .iter()
+            .rev()
+            .find(|(_, filter)| &***filter == "$JS.API.>");
+        let (sub, _) = api.expect("an API");
+        let (sub, reply) = (*sub, Some("_SYSTEM"));
+        let message = MessageBuf::copy_of(&Message {
+            subject,
+            reply,
+            header: b"",
+            payload: b"",
+        });
+        self.input(Input::Message {
+            tenant,
+            sub,
+            message,
+        });
+        let sent = self.sent.iter().rev().find(|sent| sent.to == "_SYSTEM");
+        let sent = sent.expect("an answer");
+        String::from_utf8_lossy(sent.message.message().payload).into_owned()
+    }
+
     pub(super) fn create(&mut self, name: &str, config: &str) {
         let answer = self.ask(
             &format!("$JS.API.STREAM.CREATE.{name}"),

@@ -296,3 +296,25 @@ fn windows_and_payloads_are_those_of_the_server() {
         }
     }
 }
+
+#[test]
+fn a_purged_account_has_nothing_on_its_way_in() {
+    let taken = take(&mut filled("file", 300), "");
+    let mut world = World::new();
+    let subject = begin(&mut world, &taken);
+    give(
+        &mut world,
+        &subject,
+        &taken.bytes[..taken.bytes.len() / 2],
+        700,
+    );
+    let answer = world.ask_as_system("$JS.API.ACCOUNT.PURGE.$G");
+    assert!(answer.contains("\"initiated\":true"), "{answer}");
+    assert!(
+        json(&world.ask("$JS.API.INFO", ""))["storage"] == 0,
+        "bytes still count"
+    );
+    publish(&mut world, &subject, Some("_GIVER"), b"x");
+    assert!(world.sent.iter().all(|sent| sent.to != "_GIVER"));
+    world.create("S", "\"subjects\":[\"s.>\"]");
+}
