@@ -41,7 +41,7 @@ pub(crate) struct Names {
     bytes: usize,
     /// Checkpoints that changed only consumers since the last write.
     skipped: u32,
-    /// A file is missing or damaged.
+    /// A file is missing or damaged, or the last write failed.
     is_due: bool,
 }
 
@@ -55,10 +55,11 @@ impl Names {
             if !there.iter().any(|other| other == name) {
                 continue;
             }
-            let file = disk.open(name)?;
-            let mut bytes = vec![0; file.len()? as usize];
-            file.read_at(&mut bytes, 0)?;
-            match Content::decode(&bytes) {
+            // A file that cannot be read is a damaged one: nothing that is whole depends on it.
+            let bytes = read_all(disk, name).inspect_err(|error| {
+                tracing::warn!(name, %error, "a file that names the streams cannot be read");
+            });
+            match bytes.ok().and_then(|bytes| Content::decode(&bytes)) {
                 Some(found) => {
                     whole += 1;
                     if found.generation > content.generation {
@@ -87,6 +88,8 @@ impl Names {
         if !self.must_write(delta) {
             return Ok(());
         }
+        // Until the file is whole, whatever stops this: `delta` does not come again.
+        let was_due = core::mem::replace(&mut self.is_due, true);
         let mut content = blocks.read(Content::of)?;
         content.generation = self.generation + 1;
         let bytes = content.encode();
@@ -97,7 +100,7 @@ impl Names {
         file.sync_data()?;
         disk.sync_dir()?;
         // The other file is written next time, when it is not there or damaged.
-        self.is_due &= self.generation == 0;
+        self.is_due = was_due && self.generation == 0;
         self.generation = content.generation;
         self.reserved = content.reserved();
         self.bytes = bytes.len();
@@ -241,6 +244,13 @@ impl Content {
             consumers,
         })
     }
+}
+
+fn read_all<D: Disk>(disk: &D, name: &str) -> io::Result<Vec<u8>> {
+    let file = disk.open(name)?;
+    let mut bytes = vec![0; file.len()? as usize];
+    file.read_at(&mut bytes, 0)?;
+    Ok(bytes)
 }
 
 fn rows(cut: &mut Cut<'_>) -> Option<Vec<Row>> {

@@ -2,9 +2,9 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::memory::MemoryDisk;
 use super::scratch::{S, fetch, put, seqs, small, stream, write};
-use crate::{Store, StoreError, Woken};
+use crate::{Disk as _, DiskFile as _, Store, StoreError, Woken};
 use core::time::Duration;
-use frond_ledger::{DiskFault, Record};
+use frond_ledger::{DiskFault, Record, StreamId};
 
 fn open(disk: &MemoryDisk, nonce: u64) -> (Store<MemoryDisk>, frond_ledger::Recovered) {
     Store::open(disk.clone(), &small(nonce)).unwrap()
@@ -171,4 +171,52 @@ fn a_full_disk_refuses_messages_and_takes_the_rest_until_a_purge_makes_room() {
     assert_eq!(store.checkpointer.resumed(), None, "it is told once");
     fill(&mut store).unwrap();
     store.checkpointer.checkpoint().unwrap();
+}
+
+#[test]
+fn a_name_file_that_cannot_be_read_costs_nothing_else() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    for seq in 1..=2 {
+        write(&mut store, vec![stream(), put(seq, "x")]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+    }
+    drop(store);
+    for (nonce, gone) in [(2, "names.1"), (3, "names.2"), (4, "names.")] {
+        *disk.faults.gone.lock().unwrap() = gone;
+        let (store, recovered) = open(&disk, nonce);
+        assert_eq!(seqs(&recovered), [1, 2], "{gone}");
+        assert_eq!(fetch(&store, &[1, 2]).missing, []);
+    }
+}
+
+#[test]
+fn names_that_could_not_be_written_are_written_by_the_next_checkpoint() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    for _ in 0..3 {
+        // Two whole files that name stream 1.
+        write(&mut store, vec![stream()]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+    }
+    let new = Record::Stream {
+        stream: StreamId(2),
+        meta: Some(b"new".as_slice().into()),
+    };
+    *disk.faults.gone.lock().unwrap() = "names.";
+    write(&mut store, vec![new]).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    *disk.faults.gone.lock().unwrap() = "";
+    // Nothing that would make names due; and the journal goes around.
+    for seq in 2..=200 {
+        write(&mut store, vec![put(seq, "x")]).unwrap();
+        if seq % 20 == 0 {
+            store.checkpointer.checkpoint().unwrap();
+        }
+    }
+    drop(store);
+    disk.open("blocks.redb").unwrap().set_len(0).unwrap();
+    let (_, recovered) = open(&disk, 2);
+    assert_eq!(recovered.streams.len(), 2);
 }

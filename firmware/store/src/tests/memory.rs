@@ -18,6 +18,8 @@ pub(super) struct MemoryDisk {
 #[derive(Debug)]
 pub(super) struct Faults {
     pub(super) sync: AtomicBool,
+    /// The first sync that fails is the one after so many.
+    pub(super) syncs_left: AtomicU64,
     pub(super) read_only: AtomicBool,
     /// Flips a bit of everything written.
     pub(super) garble: AtomicBool,
@@ -26,23 +28,28 @@ pub(super) struct Faults {
     pub(super) file_bytes_max: AtomicU64,
     /// No file grows any more.
     pub(super) is_full: AtomicBool,
+    /// Files whose name begins so cannot be read or written; none when empty.
+    pub(super) gone: Mutex<&'static str>,
 }
 
 impl Default for Faults {
     fn default() -> Self {
         Self {
             sync: false.into(),
+            syncs_left: u64::MAX.into(),
             read_only: false.into(),
             garble: false.into(),
             free: u64::MAX.into(),
             file_bytes_max: u64::MAX.into(),
             is_full: false.into(),
+            gone: Mutex::default(),
         }
     }
 }
 
 #[derive(Debug)]
 pub(super) struct MemoryFile {
+    name: String,
     bytes: Content,
     faults: Arc<Faults>,
 }
@@ -64,6 +71,7 @@ impl Disk for MemoryDisk {
         }
         let mut files = self.files.lock().unwrap();
         Ok(MemoryFile {
+            name: name.into(),
             bytes: Arc::clone(files.entry(name.into()).or_default()),
             faults: Arc::clone(&self.faults),
         })
@@ -100,6 +108,14 @@ impl Disk for MemoryDisk {
 }
 
 impl MemoryFile {
+    fn reach(&self) -> io::Result<()> {
+        let gone = *self.faults.gone.lock().unwrap();
+        if !gone.is_empty() && self.name.starts_with(gone) {
+            return Err(io::Error::other("a bad sector"));
+        }
+        Ok(())
+    }
+
     fn room(&self, end: u64) -> io::Result<()> {
         if self.faults.read_only.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
@@ -119,6 +135,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.reach()?;
         let bytes = self.bytes.lock().unwrap();
         let part = bytes.get(offset as usize..offset as usize + buf.len());
         buf.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -127,6 +144,7 @@ impl DiskFile for MemoryFile {
 
     fn write_at(&self, data: &[u8], offset: u64) -> io::Result<()> {
         let end = offset as usize + data.len();
+        self.reach()?;
         self.room(end as u64)?;
         let mut bytes = self.bytes.lock().unwrap();
         if bytes.len() < end {
@@ -140,7 +158,11 @@ impl DiskFile for MemoryFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        if self.faults.sync.load(Ordering::Relaxed) {
+        let left = &self.faults.syncs_left;
+        let is_last = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            left.checked_sub(1)
+        });
+        if is_last.is_err() || self.faults.sync.load(Ordering::Relaxed) {
             return Err(io::Error::other("the medium is gone"));
         }
         Ok(())
