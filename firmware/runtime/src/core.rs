@@ -302,6 +302,13 @@ impl Core {
         self.disk_backlog_bytes.get() < DISK_BACKLOG_BYTES_MAX
     }
 
+    /// A refusal of the disk is dealt with.
+    pub(crate) fn disk_heard(&self) {
+        if let Some(disk) = &*self.disk.borrow() {
+            disk.heard();
+        }
+    }
+
     /// The disk wrote, or refused, this many bytes.
     pub(crate) fn disk_done(&self, bytes: usize) {
         let left = self.disk_backlog_bytes.get().saturating_sub(bytes);

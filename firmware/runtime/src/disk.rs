@@ -1,13 +1,15 @@
-use std::fs::File;
 use std::io;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
 
-use frond_ledger::{Batch, DiskFault, Fetched, Need, Query, Receipt, Record, Ticket, commit};
-use frond_store::{Checkpointer, FileDisk, Reader, Store, Woken, Writer};
+use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Record, Ticket};
+use frond_store::{Checkpointer, FileDisk, Reader, Store, Woken};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::limits::{FOLD_EVERY, SOON_WAIT, SYNC_BYTES_MAX, THREAD_STACK_BYTES};
+use self::line::{Line, Order};
+use crate::limits::{FOLD_EVERY, THREAD_STACK_BYTES};
+
+mod line;
 
 /// What the disk's threads tell the core.
 #[derive(Debug)]
@@ -19,7 +21,8 @@ pub(crate) enum DiskEvent {
         /// Their size.
         bytes: usize,
     },
-    /// These batches are not.
+    /// These batches are not, and no message will be that follows one of them in its stream,
+    /// until [`Disk::heard`] is called for this.
     Refused {
         /// Their tickets.
         tickets: Vec<Ticket>,
@@ -42,7 +45,7 @@ pub(crate) enum DiskEvent {
 /// The way to the disk: a thread that syncs, one that folds the journal away, one that reads.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    batches: Option<Sender<Batch>>,
+    orders: Option<Sender<Order>>,
     queries: Option<Sender<(Ticket, Query)>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -61,7 +64,7 @@ impl Disk {
             checkpointer,
             reader,
         } = store;
-        let (batches, to_write) = mpsc::channel();
+        let (orders, to_write) = mpsc::channel();
         let (queries, to_read) = mpsc::channel();
         let read_events = events.clone();
         let fold_events = events.clone();
@@ -70,13 +73,18 @@ impl Disk {
                 .name(name.into())
                 .stack_size(THREAD_STACK_BYTES)
         };
+        let line = Line::new(writer, events);
+        let write = move || {
+            // It ends when the core does, which then asks for nothing.
+            let _ = line.run(&to_write);
+        };
         let threads = vec![
-            thread("disk").spawn(move || write_loop(writer, &to_write, &events))?,
+            thread("disk").spawn(write)?,
             thread("disk-read").spawn(move || read_loop(&reader, &to_read, &read_events))?,
             thread("disk-fold").spawn(move || fold_loop(checkpointer, &fold_events))?,
         ];
         Ok(Self {
-            batches: Some(batches),
+            orders: Some(orders),
             queries: Some(queries),
             threads,
         })
@@ -85,11 +93,20 @@ impl Disk {
     /// Queues a batch and gives its size in bytes.
     pub(crate) fn append(&self, batch: Batch) -> usize {
         let bytes = size_of(&batch);
-        if let Some(batches) = &self.batches {
-            // The thread lives as long as this sender; it ends only through `stop`.
-            let _ = batches.send(batch);
-        }
+        self.order(Order::Keep(batch));
         bytes
+    }
+
+    /// One more [`DiskEvent::Refused`] is dealt with: what is queued from now on knows of it.
+    pub(crate) fn heard(&self) {
+        self.order(Order::Heard);
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // The thread lives as long as this sender; it ends only through `stop`.
+            let _ = orders.send(order);
+        }
     }
 
     /// Queues a read.
@@ -101,7 +118,7 @@ impl Disk {
 
     /// Writes what is queued, folds the journal, and ends the threads.
     pub(crate) fn stop(&mut self) {
-        self.batches = None;
+        self.orders = None;
         self.queries = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -128,110 +145,6 @@ fn payload_of(record: &Record) -> usize {
         Record::ConsumerState { state, .. } => state.len(),
         Record::ConsumerChange { change, .. } => change.len(),
         Record::Value { value, .. } => value.as_ref().map_or(0, |v| v.len()),
-    }
-}
-
-/// Everything that queued while the last sync ran becomes one write and one sync.
-fn write_loop(
-    mut writer: Writer<File>,
-    batches: &Receiver<Batch>,
-    events: &UnboundedSender<DiskEvent>,
-) {
-    let mut held: Vec<Batch> = Vec::new();
-    let mut later: Vec<Batch> = Vec::new();
-    loop {
-        let mut bytes: usize = held.iter().map(size_of).sum();
-        let open = gather(batches, &mut held, &mut bytes);
-        while !held.is_empty() {
-            let rest = held.split_off(writer.group(&held));
-            let group = std::mem::replace(&mut held, rest);
-            let written = write(&mut writer, group, open);
-            if !written.events.into_iter().all(|it| events.send(it).is_ok()) {
-                return;
-            }
-            later.extend(written.later);
-        }
-        if !open {
-            return;
-        }
-        held.append(&mut later);
-    }
-}
-
-/// Waits until somebody waits for a sync, or what nobody waits for has waited long enough.
-/// False when no more will come.
-fn gather(batches: &Receiver<Batch>, held: &mut Vec<Batch>, bytes: &mut usize) -> bool {
-    loop {
-        let next = if held.is_empty() {
-            batches.recv().map_err(|_| RecvTimeoutError::Disconnected)
-        } else {
-            batches.recv_timeout(SOON_WAIT)
-        };
-        match next {
-            Ok(batch) => {
-                let urgent = batch.need == Need::Sync;
-                take(held, bytes, batch);
-                while *bytes < SYNC_BYTES_MAX {
-                    let Ok(batch) = batches.try_recv() else { break };
-                    take(held, bytes, batch);
-                }
-                if urgent || *bytes >= SYNC_BYTES_MAX || held.iter().any(|b| b.need == Need::Sync) {
-                    return true;
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => return true,
-            Err(RecvTimeoutError::Disconnected) => return false,
-        }
-    }
-}
-
-fn take(held: &mut Vec<Batch>, bytes: &mut usize, batch: Batch) {
-    *bytes += size_of(&batch);
-    held.push(batch);
-}
-
-/// What became of a group.
-#[derive(Default)]
-struct Written {
-    events: Vec<DiskEvent>,
-    /// Nobody waits for these, and they found no space: they are tried again.
-    later: Vec<Batch>,
-}
-
-/// One write and one sync, or the reason why not. A disk without space for messages still takes
-/// what brings none.
-fn write(writer: &mut Writer<File>, batches: Vec<Batch>, open: bool) -> Written {
-    let bytes = batches.iter().map(size_of).sum();
-    let fault = match commit(writer, &batches) {
-        Ok(receipts) => {
-            return Written {
-                events: vec![DiskEvent::Committed { receipts, bytes }],
-                later: Vec::new(),
-            };
-        }
-        Err(fault) => fault,
-    };
-    let is_full = fault == DiskFault::Full;
-    let (messages, rest): (Vec<_>, Vec<_>) = batches.into_iter().partition(Batch::brings_messages);
-    if is_full && !messages.is_empty() {
-        let mut written = write(writer, rest, open);
-        written.events.insert(0, refused(&messages, fault));
-        return written;
-    }
-    let may_wait = is_full && open && bytes < SYNC_BYTES_MAX;
-    let waits = |batch: &Batch| may_wait && batch.need == Need::Soon;
-    let (later, none): (Vec<_>, Vec<_>) = messages.into_iter().chain(rest).partition(waits);
-    Written {
-        events: vec![refused(&none, fault)],
-        later,
-    }
-}
-
-fn refused(batches: &[Batch], fault: DiskFault) -> DiskEvent {
-    DiskEvent::Refused {
-        tickets: batches.iter().map(|batch| batch.ticket).collect(),
-        fault,
-        bytes: batches.iter().map(size_of).sum(),
     }
 }
 

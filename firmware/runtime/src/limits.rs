@@ -19,6 +19,7 @@
 //! | questions to an authorization service, `$SYS` answers | `node` `limits.rs` | refused |
 //! | account JWTs | `node` `SHELF_BYTES_MAX`, [`JWT_BYTES_MAX`] | refused |
 //! | bytes for the disk | [`DISK_BACKLOG_BYTES_MAX`] | peers are not read |
+//! | those of them that wait for space | [`WAITING_BYTES_MAX`] | refused |
 //! | streams, consumers, pending requests | `jetstream` `limits.rs` | refused |
 
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub(crate) const TIMED_WRITE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(crate) const DISK_BACKLOG_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Batch bytes taken into one sync.
 pub(crate) const SYNC_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Batch bytes that nobody waits for and that are kept while a full disk has no space for them:
+/// far below the backlog at which peers are no longer read.
+pub(crate) const WAITING_BYTES_MAX: usize = 1024 * 1024;
 /// How long a record nobody waits for may ride before it is synced by itself.
 pub(crate) const SOON_WAIT: Duration = Duration::from_millis(1000);
 /// How long the journal waits to be folded into the block store when it is not half full before;

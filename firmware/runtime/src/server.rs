@@ -261,6 +261,7 @@ impl Server {
                         fault: fault.clone(),
                     });
                 }
+                self.core.disk_heard();
                 self.core.disk_done(bytes);
             }
             DiskEvent::Fetched { ticket, fetched } => {

@@ -118,14 +118,17 @@ impl<D: Disk> Checkpointer<D> {
     }
 
     /// Whether messages that were refused for want of space may come again: the bytes there are
-    /// for them, once after each refusal.
+    /// for them, once after each [`crate::Writer::told_full`].
     #[must_use]
     pub fn resumed(&self) -> Option<u64> {
         self.shared.update(|tail| {
             let room = tail.messages_until.saturating_sub(tail.head);
-            let is_over = tail.refused && room >= RESUME_BYTES;
-            tail.refused &= !is_over;
-            is_over.then_some(room)
+            let refused = tail.refused_bytes?;
+            if room < refused.max(RESUME_BYTES) {
+                return None;
+            }
+            tail.refused_bytes = None;
+            Some(room)
         })
     }
 

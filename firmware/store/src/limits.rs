@@ -30,7 +30,7 @@ pub const FOLD_BYTES: u64 = 256 * 1024;
 /// Free bytes that a checkpoint without messages needs.
 pub const FOLD_SMALL_BYTES: u64 = 64 * 1024;
 
-/// Room for messages at which those that were refused may come again.
+/// Room for messages at which those that were refused may come again, if they fit it.
 pub const RESUME_BYTES: u64 = 64 * 1024;
 
 /// Sequences after a stream's last that its second description holds back: after the first is

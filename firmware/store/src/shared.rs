@@ -34,8 +34,8 @@ pub(crate) struct Tail {
     pub(crate) messages_until: u64,
     /// The writer waits for room.
     pub(crate) is_wanted: bool,
-    /// Messages were refused for want of space since somebody asked.
-    pub(crate) refused: bool,
+    /// Messages were refused for want of space since somebody asked, the largest of this size.
+    pub(crate) refused_bytes: Option<u64>,
     /// Why the last checkpoint failed.
     pub(crate) fault: Option<DiskFault>,
     /// The writer is gone: no more records come.

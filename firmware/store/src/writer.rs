@@ -60,20 +60,37 @@ impl<F: DiskFile> Writer<F> {
     }
 
     /// How many of the first of `batches` to commit at once: at least one, and no more than fit
-    /// a quarter of the journal and the space, so that a commit never waits for an empty one.
+    /// a quarter of the journal and, with messages, the space, so that a commit never waits for
+    /// an empty one.
     #[must_use]
     pub fn group(&self, batches: &[Batch]) -> usize {
         let room = {
             let tail = self.shared.tail();
             tail.messages_until.saturating_sub(tail.folded)
         };
-        let bytes_max = room.min(self.journal.ring_bytes() / 4);
+        let mut bytes_max = self.journal.ring_bytes() / 4;
         let mut bytes = 0;
         let fitting = batches.iter().take_while(|batch| {
-            bytes += BATCH_HEADER_BYTES as u64 + encoded_bytes_max(&batch.records);
+            if batch.brings_messages() {
+                bytes_max = bytes_max.min(room);
+            }
+            bytes += batch_bytes_max(batch);
             frame_span(bytes) <= bytes_max
         });
         fitting.count().max(1).min(batches.len())
+    }
+
+    /// Bytes of the journal that a batch takes when it is committed alone, at most.
+    #[must_use]
+    pub fn span_bytes(batch: &Batch) -> u64 {
+        frame_span(batch_bytes_max(batch))
+    }
+
+    /// Messages were refused for want of space, and whoever sent them was told so: from now on
+    /// [`crate::Checkpointer::resumed`] says when there are `bytes` for them.
+    pub fn told_full(&self, bytes: u64) {
+        self.shared
+            .update(|tail| tail.refused_bytes = tail.refused_bytes.max(Some(bytes)));
     }
 
     /// Why nothing can be written any more, when that is so.
@@ -136,9 +153,7 @@ impl<F: DiskFile> Writer<F> {
         if fits(&tail) {
             return Ok(());
         }
-        let fault = tail.fault.clone().unwrap_or(DiskFault::Full);
-        tail.refused |= messages && fault == DiskFault::Full;
-        Err(fault)
+        Err(tail.fault.clone().unwrap_or(DiskFault::Full))
     }
 
     /// Writes the frame, syncs, and lets readers see it.
@@ -226,6 +241,10 @@ impl<F: DiskFile> Writer<F> {
             self.frame = Vec::new();
         }
     }
+}
+
+fn batch_bytes_max(batch: &Batch) -> u64 {
+    BATCH_HEADER_BYTES as u64 + encoded_bytes_max(&batch.records)
 }
 
 impl<F: DiskFile> Engine for Writer<F> {

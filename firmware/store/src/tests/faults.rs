@@ -4,7 +4,7 @@ use super::memory::MemoryDisk;
 use super::scratch::{S, fetch, put, seqs, small, stream, write};
 use crate::{Disk as _, DiskFile as _, Store, StoreError, Woken};
 use core::time::Duration;
-use frond_ledger::{DiskFault, Record, StreamId};
+use frond_ledger::{Batch, DiskFault, Need, Record, StreamId, Ticket};
 
 fn open(disk: &MemoryDisk, nonce: u64) -> (Store<MemoryDisk>, frond_ledger::Recovered) {
     Store::open(disk.clone(), &small(nonce)).unwrap()
@@ -159,6 +159,7 @@ fn a_full_disk_refuses_messages_and_takes_the_rest_until_a_purge_makes_room() {
     disk.faults.is_full.store(true, Relaxed);
     while store.checkpointer.checkpoint().is_ok() && fill(&mut store).is_ok() {}
     assert_eq!(fill(&mut store), Err(DiskFault::Full));
+    store.writer.told_full(4096);
     assert_eq!(store.checkpointer.resumed(), None);
     let floor = Record::Floor {
         stream: S,
@@ -171,6 +172,60 @@ fn a_full_disk_refuses_messages_and_takes_the_rest_until_a_purge_makes_room() {
     assert_eq!(store.checkpointer.resumed(), None, "it is told once");
     fill(&mut store).unwrap();
     store.checkpointer.checkpoint().unwrap();
+}
+
+#[test]
+fn space_is_told_after_the_lack_of_it_and_when_what_was_refused_fits() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    write(&mut store, vec![stream()]).unwrap();
+    store.checkpointer.checkpoint().unwrap();
+    let room_for = |bytes: u64| {
+        let free = 256 * 1024 + 2 * bytes;
+        disk.faults.free.store(free, Relaxed);
+    };
+    room_for(100_000);
+    store.checkpointer.checkpoint().unwrap();
+    let large = "x".repeat(60_000);
+    assert_eq!(
+        write(&mut store, vec![put(1, &large)]),
+        Err(DiskFault::Full)
+    );
+    room_for(1_000_000);
+    store.checkpointer.checkpoint().unwrap();
+    assert_eq!(
+        store.checkpointer.resumed(),
+        None,
+        "who was refused does not know it yet"
+    );
+    room_for(100_000);
+    store.checkpointer.checkpoint().unwrap();
+    store.writer.told_full(124 * 1024);
+    store.writer.told_full(4096);
+    assert_eq!(store.checkpointer.resumed(), None, "it would not fit");
+    room_for(200_000);
+    store.checkpointer.checkpoint().unwrap();
+    assert!(store.checkpointer.resumed().is_some());
+    assert_eq!(store.checkpointer.resumed(), None, "it is told once");
+    write(&mut store, vec![put(1, &large)]).unwrap();
+}
+
+#[test]
+fn only_messages_keep_to_the_space_for_messages() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = open(&disk, 1);
+    disk.faults.free.store(0, Relaxed);
+    store.checkpointer.checkpoint().unwrap();
+    let batch = |record| Batch {
+        ticket: Ticket(1),
+        need: Need::Sync,
+        records: vec![record],
+    };
+    let others = [stream(), stream(), stream()].map(batch);
+    assert_eq!(store.writer.group(&others), 3);
+    let mixed = [stream(), stream(), put(1, "x"), stream()].map(batch);
+    assert_eq!(store.writer.group(&mixed), 2);
+    assert_eq!(store.writer.group(&mixed[2..]), 1);
 }
 
 #[test]
