@@ -14,7 +14,7 @@ use crate::names::Names;
 use crate::open::UNPROVEN_NAME;
 use crate::shared::Shared;
 use crate::space::{Space, fold_bytes};
-use crate::tables;
+use crate::tables::{self, Mark};
 
 /// Folds the journal's tail into the block store, on a thread of its own.
 #[derive(Debug)]
@@ -96,9 +96,6 @@ impl<D: Disk> Checkpointer<D> {
                 Ok(()) => freed += self.release(&delta),
                 Err(fault) => {
                     Counters::add(&self.shared.counters.checkpoints_failed, 1);
-                    if fault == DiskFault::Full {
-                        self.space.ran_out();
-                    }
                     let before = self.shared.update(|tail| tail.fault.replace(fault.clone()));
                     self.survey();
                     // It is tried again every few seconds: a full disk isn't filled with this.
@@ -153,20 +150,35 @@ impl<D: Disk> Checkpointer<D> {
         self.shared.update(|tail| tail.allow(room));
     }
 
-    /// What is to be folded next: what an earlier call could not, else all there is.
+    /// What is to be folded next: what an earlier call could not, with what came since, which may
+    /// take messages out of it; else all there is.
     fn freeze(&self, target: u64) -> Option<Arc<Delta>> {
+        let is_retry = self.shared.tail().frozen.is_some();
+        let committed = if is_retry { self.committed() } else { None };
         let mut tail = self.shared.tail();
-        if let Some(frozen) = &tail.frozen {
-            return Some(Arc::clone(frozen));
+        let mut frozen = tail.frozen.take();
+        let is_more = match &frozen {
+            // What a commit that was reported as failed brought nevertheless is folded as it is.
+            Some(frozen) => committed.is_some_and(|lsn| lsn < frozen.end_lsn),
+            None => tail.folded < target,
+        };
+        if is_more && !tail.active.is_empty() {
+            let mut active = core::mem::take(&mut tail.active);
+            active.end_lsn = tail.head;
+            Arc::make_mut(frozen.get_or_insert_default()).append(active);
         }
-        if tail.folded >= target || tail.active.is_empty() {
-            return None;
-        }
-        let mut active = core::mem::take(&mut tail.active);
-        active.end_lsn = tail.head;
-        let frozen = Arc::new(active);
-        tail.frozen = Some(Arc::clone(&frozen));
-        Some(frozen)
+        tail.frozen.clone_from(&frozen);
+        frozen
+    }
+
+    /// How far the journal is in the block store, whoever knows of it.
+    fn committed(&self) -> Option<u64> {
+        let mark = self.shared.blocks.read(|read| {
+            let marks = [tables::MARK, tables::MARK_COPY].map(|table| read.open_table(table));
+            let [first, second] = marks;
+            Mark::read(&first?, &second?)
+        });
+        mark.ok().map(|mark| mark.unwrap_or_default().folded)
     }
 
     fn fold(&mut self, delta: &Delta) -> Result<(), DiskFault> {
@@ -174,9 +186,32 @@ impl<D: Disk> Checkpointer<D> {
         if blocks.is_closed() {
             blocks.reopen().map_err(|error| fault_of_blocks(&error))?;
         }
-        if self.free_bytes()? < fold_bytes(delta.message_bytes()) {
+        self.make_room(delta)?;
+        self.commit(delta)?;
+        // Before the journal forgets the change.
+        if let Err(error) = self.names.keep(&self.disk, &self.shared.blocks, delta) {
+            tracing::warn!(%error, "the second copy of what names the streams is old");
+        }
+        Ok(())
+    }
+
+    /// Messages need space beside them. When there is none, what is gone is taken out first;
+    /// that, as all that brings no message, is tried with whatever the block store has.
+    fn make_room(&mut self, delta: &Delta) -> Result<(), DiskFault> {
+        let message_bytes = delta.message_bytes();
+        if message_bytes == 0 || self.free_bytes()? >= fold_bytes(message_bytes) {
+            return Ok(());
+        }
+        self.commit(&delta.removals().ok_or(DiskFault::Full)?)?;
+        if self.free_bytes()? < fold_bytes(message_bytes) {
             return Err(DiskFault::Full);
         }
+        Ok(())
+    }
+
+    /// One transaction, read back.
+    fn commit(&mut self, delta: &Delta) -> Result<(), DiskFault> {
+        let blocks = &self.shared.blocks;
         let done = blocks.with(|database| {
             let write = tables::begin(database)?;
             let folded = Fold::new(&write)?.run(delta)?;
@@ -187,28 +222,24 @@ impl<D: Disk> Checkpointer<D> {
         let done = done
             .map_err(|error| fault_of_blocks(&error))
             .and_then(|folded| {
-                blocks
-                    .verify()
-                    .map_err(|error| fault_of(&error))
-                    .map(|()| folded)
+                let verified = blocks.verify().map_err(|error| fault_of(&error));
+                verified.map(|()| folded)
             });
-        match done {
+        let fault = match done {
             Ok(folded) => {
                 self.space.folded(folded.added_bytes, folded.removed_bytes);
-                // Before the journal forgets the change.
-                if let Err(error) = self.names.keep(&self.disk, blocks, delta) {
-                    tracing::warn!(%error, "the second copy of what names the streams is old");
-                }
-                Ok(())
+                return Ok(());
             }
-            Err(fault) => {
-                // Whatever redb believes now, only what the file says counts.
-                if let Err(error) = blocks.reopen() {
-                    tracing::error!(%error, "the block store cannot be reopened");
-                }
-                Err(fault)
-            }
+            Err(fault) => fault,
+        };
+        // Whatever redb believes now, only what the file says counts.
+        if let Err(error) = blocks.reopen() {
+            tracing::error!(%error, "the block store cannot be reopened");
         }
+        if fault == DiskFault::Full {
+            self.space.ran_out();
+        }
+        Err(fault)
     }
 
     fn release(&self, delta: &Delta) -> u64 {

@@ -7,7 +7,7 @@ use frond_ledger::{Body, ConsumerId, Record, Seq, Stored, StreamId};
 use crate::ranges::Ranges;
 
 /// The net effect of a run of records on whatever was there before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delta {
     pub(crate) streams: BTreeMap<StreamId, StreamDelta>,
     pub(crate) values: BTreeMap<Box<str>, Option<Bytes>>,
@@ -19,7 +19,7 @@ pub(crate) struct Delta {
 }
 
 /// What the run does to one stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StreamDelta {
     /// All that was there before is gone, and the stream with it unless `meta` is set.
     pub(crate) gone: bool,
@@ -34,7 +34,7 @@ pub(crate) struct StreamDelta {
 }
 
 /// What the run does to one consumer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConsumerDelta {
     /// All that was there before is gone, and the consumer with it unless `meta` is set.
     pub(crate) gone: bool,
@@ -128,6 +128,29 @@ impl Delta {
         }
     }
 
+    /// The run goes on with `later`.
+    pub(crate) fn append(&mut self, later: Self) {
+        for (id, change) in later.streams {
+            self.stream(id).append(change);
+        }
+        self.values.extend(later.values);
+        self.stream_ids_used = self.stream_ids_used.max(later.stream_ids_used);
+        self.consumer_ids_used = self.consumer_ids_used.max(later.consumer_ids_used);
+        self.end_lsn = later.end_lsn;
+    }
+
+    /// What the run takes out of what was there before, and nothing else: it may be done before
+    /// the rest and again with it. `None` when that is nothing.
+    pub(crate) fn removals(&self) -> Option<Self> {
+        let streams = self.streams.iter();
+        let streams = streams.filter_map(|(&id, change)| Some((id, change.removals()?)));
+        let removals = Self {
+            streams: streams.collect(),
+            ..Self::default()
+        };
+        (!removals.is_empty()).then_some(removals)
+    }
+
     pub(crate) fn answer(&self, stream: StreamId, seq: Seq) -> Answer {
         let Some(delta) = self.streams.get(&stream) else {
             return Answer::Before;
@@ -188,6 +211,42 @@ impl StreamDelta {
         seq < self.floor || self.drops.contains(seq)
     }
 
+    fn append(&mut self, later: Self) {
+        if later.gone {
+            *self = later;
+            return;
+        }
+        self.puts = self.puts.split_off(&later.floor);
+        for (first, last) in later.drops.iter() {
+            self.drop_range(first, last);
+        }
+        self.puts.extend(later.puts);
+        self.floor = self.floor.max(later.floor);
+        self.last = self.last.max(later.last);
+        self.meta = later.meta.or_else(|| self.meta.take());
+        for (id, change) in later.consumers {
+            self.consumers.entry(id).or_default().append(change);
+        }
+    }
+
+    fn removals(&self) -> Option<Self> {
+        if self.gone {
+            // A number is not given twice: one that is gone and there again is left alone.
+            return self.meta.is_none().then(|| Self {
+                gone: true,
+                ..Self::default()
+            });
+        }
+        let removals = Self {
+            drops: self.drops.clone(),
+            floor: self.floor,
+            // No sequence that the journal still tells of counts as used.
+            last: self.floor.saturating_sub(1),
+            ..Self::default()
+        };
+        (removals != Self::default()).then_some(removals)
+    }
+
     fn drop_range(&mut self, first: Seq, last: Seq) {
         if first > last {
             return;
@@ -199,3 +258,21 @@ impl StreamDelta {
         self.drops.add(first, last);
     }
 }
+
+impl ConsumerDelta {
+    fn append(&mut self, later: Self) {
+        if later.gone {
+            *self = later;
+            return;
+        }
+        self.meta = later.meta.or_else(|| self.meta.take());
+        if later.state.is_some() {
+            self.state = later.state;
+            self.changes.clear();
+        }
+        self.changes.extend(later.changes);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -27,9 +27,6 @@ pub const LOST_PER_HOLE_MAX: u64 = 1 << 20;
 /// Free bytes that a checkpoint with messages needs beside them.
 pub const FOLD_BYTES: u64 = 256 * 1024;
 
-/// Free bytes that a checkpoint without messages needs.
-pub const FOLD_SMALL_BYTES: u64 = 64 * 1024;
-
 /// Room for messages at which those that were refused may come again, if they fit it.
 pub const RESUME_BYTES: u64 = 64 * 1024;
 

@@ -1,6 +1,6 @@
 //! What fits on the medium: messages stop early enough that everything else goes on.
 
-use crate::limits::{FOLD_BYTES, FOLD_SMALL_BYTES};
+use crate::limits::FOLD_BYTES;
 
 /// The file of the block store, and what is known of the space in it.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Space {
         self.is_doubted = false;
     }
 
-    /// A checkpoint ran out of space.
+    /// A checkpoint ran out of space that was believed to be there.
     pub(crate) fn ran_out(&mut self) {
         self.is_doubted = true;
     }
@@ -53,11 +53,7 @@ pub(crate) const fn row_bytes(len: usize) -> u64 {
 /// Bytes that folding messages of so many bytes may take: copy-on-write needs the new pages and
 /// the path to them before any old one is free.
 pub(crate) const fn fold_bytes(message_bytes: u64) -> u64 {
-    if message_bytes == 0 {
-        FOLD_SMALL_BYTES
-    } else {
-        message_bytes * 2 + FOLD_BYTES
-    }
+    message_bytes * 2 + FOLD_BYTES
 }
 
 #[cfg(test)]

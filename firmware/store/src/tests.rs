@@ -7,6 +7,7 @@
 
 mod damage;
 mod faults;
+mod full;
 mod memory;
 mod model;
 mod scratch;
