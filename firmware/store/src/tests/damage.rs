@@ -352,3 +352,34 @@ fn names_and_sequences_outlive_the_block_store() {
         assert!(seqs(&recovered).contains(&next));
     }
 }
+
+#[test]
+fn a_cut_block_store_is_written_on_and_read_again() {
+    let cuts: [fn(usize) -> usize; 5] = [|_| 0, |_| 1, |_| 4096, |len| len / 2, |len| len - 1];
+    for cut in cuts {
+        let mut scratch = Scratch::new();
+        let (mut store, _) = scratch.open();
+        let puts = (1..=300).map(|seq| put(seq, &"x".repeat(200)));
+        write(&mut store, [stream()].into_iter().chain(puts).collect()).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+        drop(store);
+        let mut keep = 0;
+        scratch.spoil("blocks.redb", |bytes| {
+            keep = cut(bytes.len());
+            bytes.truncate(keep);
+        });
+        let (mut store, recovered) = scratch.open();
+        assert_ne!(texts(&recovered), "", "cut to {keep}");
+        let next = recovered.streams[0].last + 1;
+        assert!(next > 300, "no sequence is given twice");
+        let new: Vec<u64> = (next..next + 50).collect();
+        write(&mut store, new.iter().map(|&seq| put(seq, "new")).collect()).unwrap();
+        assert_eq!(fetch(&store, &new).missing, []);
+        store.checkpointer.checkpoint().unwrap();
+        let old = fetch(&store, &seqs(&recovered)).messages.len();
+        drop(store);
+        let (store, again) = scratch.open();
+        assert_eq!(fetch(&store, &new).missing, [], "cut to {keep}");
+        assert_eq!(fetch(&store, &seqs(&again)).messages.len(), old + new.len());
+    }
+}
