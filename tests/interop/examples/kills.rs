@@ -12,7 +12,7 @@
     reason = "a tool that answers on the terminal and fails by panicking"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,12 @@ use interop::{Kind, Server, Setup, wait_for_async};
 const BOUND: Duration = Duration::from_secs(20);
 const TOLD_EVERY: u64 = 25;
 
-/// What was acknowledged: sequence to payload.
-type Acked = BTreeMap<u64, String>;
+/// A purge leaves so many acknowledged messages.
+const KEPT: usize = 50;
+const CONSUMERS: u64 = 3;
+
+/// What was acknowledged: sequence to payload, which are the numbers of what was sent.
+type Acked = BTreeMap<u64, u64>;
 
 struct Rig {
     server: Server,
@@ -33,6 +37,11 @@ struct Rig {
     /// Messages below it were purged.
     purged: u64,
     sent: u64,
+    /// For each consumer the sequences whose acknowledgement was confirmed.
+    done: [BTreeSet<u64>; CONSUMERS as usize],
+    confirmed: u64,
+    /// How many came again after that.
+    redelivered: u64,
 }
 
 impl Rig {
@@ -54,8 +63,9 @@ impl Rig {
     async fn load(&mut self) {
         let context = self.context().await;
         let stream = context.get_stream("K").await.expect("the stream is there");
+        let number = self.below(CONSUMERS);
         let durable = jetstream::consumer::pull::Config {
-            durable_name: Some(format!("c{}", self.below(3))),
+            durable_name: Some(format!("c{number}")),
             ..Default::default()
         };
         let consumer: PullConsumer = stream.create_consumer(durable).await.expect("a consumer");
@@ -63,10 +73,10 @@ impl Rig {
             let mut waiting = Vec::new();
             for _ in 0..=self.below(16) {
                 self.sent += 1;
-                let payload = format!("{}", self.sent);
+                let payload = self.sent;
                 let message = jetstream::message::PublishMessage::build()
-                    .payload(payload.clone().into())
-                    .message_id(&payload);
+                    .payload(payload.to_string().into())
+                    .message_id(payload.to_string());
                 let sent = context.send_publish(format!("k.{}", self.sent % 7), message);
                 waiting.push((payload, sent.await.expect("it is sent")));
             }
@@ -76,21 +86,34 @@ impl Rig {
                     assert_eq!(twice, None, "sequence {} was given twice", ack.sequence);
                 }
             }
-            if let Ok(mut batch) = consumer.fetch().max_messages(4).messages().await {
-                while let Some(Ok(message)) = batch.next().await {
-                    let _ = message.ack().await;
-                }
-            }
-            if self.below(64) == 0 {
-                let keep = self.sent.saturating_sub(50).min(self.acked.len() as u64);
+            self.consume(number, &consumer).await;
+            let keep = self.acked.keys().rev().nth(KEPT).copied();
+            if let Some(keep) = keep
+                && self.below(64) == 0
+            {
                 // It may be done although nobody hears of it.
                 self.purged = self.purged.max(keep);
-                let _ = stream.purge().sequence(keep.max(1)).await;
+                let _ = stream.purge().sequence(keep).await;
             }
         }
     }
 
-    /// Everything acknowledged is there, as it was.
+    /// Takes some messages of a consumer and has their acknowledgements confirmed.
+    async fn consume(&mut self, number: u64, consumer: &PullConsumer) {
+        let Ok(mut batch) = consumer.fetch().max_messages(4).messages().await else {
+            return;
+        };
+        let done = &mut self.done[number as usize];
+        while let Some(Ok(message)) = batch.next().await {
+            let seq = message.info().expect("a reply subject").stream_sequence;
+            self.redelivered += u64::from(done.contains(&seq));
+            if message.double_ack().await.is_ok() && done.insert(seq) {
+                self.confirmed += 1;
+            }
+        }
+    }
+
+    /// Everything acknowledged is there, as it was, and in the order in which it was sent.
     async fn check(&mut self) {
         let context = self.context().await;
         let mut stream = context.get_stream("K").await.expect("the stream is there");
@@ -103,10 +126,16 @@ impl Rig {
             self.purged
         );
         self.acked.retain(|seq, _| *seq >= purged);
+        for done in &mut self.done {
+            *done = done.split_off(&purged);
+        }
+        let mut before = 0;
         for (seq, payload) in &self.acked {
             let message = stream.get_raw_message(*seq).await;
             let message = message.unwrap_or_else(|error| panic!("{seq} is lost: {error}"));
-            assert_eq!(message.payload, payload.as_bytes(), "sequence {seq}");
+            assert_eq!(message.payload, payload.to_string(), "sequence {seq}");
+            assert!(before < *payload, "{payload} at {seq} is after {before}");
+            before = *payload;
         }
     }
 }
@@ -132,6 +161,9 @@ async fn main() -> ExitCode {
         acked: Acked::new(),
         purged: 0,
         sent: 0,
+        done: Default::default(),
+        confirmed: 0,
+        redelivered: 0,
     };
     let stream = jetstream::stream::Config {
         name: "K".into(),
@@ -155,9 +187,16 @@ async fn main() -> ExitCode {
             );
         }
     }
+    // Whatever of the first three is not so has ended this with a panic.
     println!(
-        "{kills} kills of {}: 0 acknowledged lost, 0 reordered, 0 sequences given twice",
-        kind.name()
+        "{kills} kills of {}: no acknowledged message lost, reordered or its sequence given \
+         twice; of {} confirmed acknowledgements {} were forgotten",
+        kind.name(),
+        rig.confirmed,
+        rig.redelivered
     );
+    if rig.redelivered > 0 {
+        return ExitCode::FAILURE;
+    }
     ExitCode::SUCCESS
 }
