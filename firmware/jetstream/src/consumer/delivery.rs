@@ -8,7 +8,7 @@ use frond_wire::{Message, MessageBuf};
 use super::advisory::{Delivery, Event, Teller};
 use super::io::{ConsumerOutput, Resident};
 use super::limits;
-use super::machine::{Consumer, Mode};
+use super::machine::{Consumer, Mode, Stop};
 use super::scene::Scene;
 use super::status;
 use super::waiting::Taker;
@@ -46,7 +46,7 @@ struct Parcel<'a> {
 impl Consumer {
     /// Delivers what can be delivered, within the bounds of one burst.
     pub(super) fn pump(&mut self, scene: &Scene<'_>) {
-        self.pace.more = false;
+        self.pace.stop = Stop::Idle;
         self.pace.resume_at = None;
         let (mut messages, mut bytes) = (0, 0);
         loop {
@@ -64,7 +64,7 @@ impl Consumer {
                 }
             }
             if messages >= limits::BURST_MESSAGES_MAX || bytes >= limits::BURST_BYTES_MAX {
-                self.pace.more = true;
+                self.pace.stop = Stop::Turn;
                 break;
             }
         }
@@ -86,6 +86,7 @@ impl Consumer {
             Choice::Again(seq) => (seq, false),
             Choice::Fresh(seq) => (seq, true),
             Choice::Full => {
+                self.pace.stop = Stop::Full;
                 self.end_replay();
                 return Attempt::Stopped;
             }

@@ -69,8 +69,20 @@ pub(super) struct Pace {
     pub(super) replay: Option<Replay>,
     /// Nothing is sent before.
     pub(super) resume_at: Option<Instant>,
+    /// Why it stopped.
+    pub(super) stop: Stop,
+}
+
+/// Why delivery stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Nobody or nothing is there, or it is not its time.
+    #[default]
+    Idle,
     /// More is ready, others shall have a turn first.
-    pub(super) more: bool,
+    Turn,
+    /// As many are on the way as may be.
+    Full,
 }
 
 /// Replay with the gaps the messages were stored with.
@@ -216,7 +228,7 @@ impl Consumer {
         }
         if is_pull && self.config.priority_policy == PriorityPolicy::Prioritized {
             // Requests of one read stand in their order before the first is served.
-            self.pace.more = true;
+            self.pace.stop = Stop::Turn;
         } else {
             self.pump(&scene);
         }
@@ -301,7 +313,7 @@ impl Consumer {
                 // What is held back by unacknowledged messages will not come in time for those
                 // who do not wait.
                 // spec: nats-server v2.15.1 server/consumer.go loopAndGatherMsgs
-                if waiting.is_due(scene.mono()) && !self.pace.more {
+                if waiting.is_due(scene.mono()) && self.pace.stop == Stop::Full {
                     waiting.end_of_stream(&mut self.out);
                 }
                 waiting.tick(scene.mono(), self.progress.last(), &mut self.out);
@@ -312,7 +324,7 @@ impl Consumer {
     }
 
     fn next_wake(&self, now: Now) -> Option<Instant> {
-        if self.pace.more {
+        if self.pace.stop == Stop::Turn {
             return Some(now.mono);
         }
         let paused = self.paused_for(now.wall).map(|rest| now.mono + rest);

@@ -166,6 +166,22 @@ fn a_full_consumer_ends_what_does_not_wait_when_it_would_be_told_something() {
 }
 
 #[test]
+fn what_is_read_from_the_disk_is_waited_for() {
+    let mut world = World::new(explicit(), &three());
+    world.shelf.on_disk = true;
+    world.pull("r", r#"{"batch":10,"no_wait":true}"#);
+    let body = r#"{"batch":1,"expires":1000000000,"idle_heartbeat":100000000}"#;
+    world.pull("r", body);
+    world.pass(Duration::from_millis(500));
+    assert!(!world.came().contains(&"<404 No Messages>".to_owned()));
+    while !world.fetched.is_empty() {
+        world.disk_read();
+    }
+    let came = world.came();
+    assert_eq!(came[..4], ["one", "two", "three", "<404 No Messages>"]);
+}
+
+#[test]
 fn requests_of_those_who_left_are_passed_over() {
     let mut world = World::new(explicit(), &[]);
     world.pull("r1", r#"{"batch":1}"#);
