@@ -7,6 +7,7 @@ mod backups;
 mod batches;
 mod consuming;
 mod counters;
+mod cycles;
 mod disk;
 mod fast;
 mod firing;

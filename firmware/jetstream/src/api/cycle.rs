@@ -20,6 +20,7 @@ impl JetStream {
         config: &StreamConfig,
     ) -> Result<(), ApiError> {
         let is_near = |source: &&StreamSource| source.external.is_none();
+        let mut found = BTreeSet::from([config.name.as_str()]);
         let (mut seen, mut next) = (BTreeSet::new(), VecDeque::from([config]));
         while let Some(stream) = next.pop_front() {
             seen.insert(stream.name.as_str());
@@ -30,11 +31,13 @@ impl JetStream {
             let sources = stream.sources.iter().map(|source| (source, feeds(source)));
             let mirror = stream.mirror.iter().map(|mirror| (mirror, true));
             for (origin, feeds) in sources.chain(mirror).filter(|(origin, _)| is_near(origin)) {
-                if !seen.contains(origin.name.as_str()) {
+                if seen.contains(origin.name.as_str()) {
+                    if feeds {
+                        return Err(validate::invalid("detected cycle"));
+                    }
+                } else if found.insert(origin.name.as_str()) {
                     let host = self.find_stream(tenant, &origin.name);
                     next.extend(host.map(|host| &host.stream.config));
-                } else if feeds {
-                    return Err(validate::invalid("detected cycle"));
                 }
             }
         }
