@@ -29,9 +29,7 @@ struct Advisory<'a> {
 impl Stream {
     /// Messages that were lost and would still be here.
     pub(crate) fn lost_now(&self) -> Vec<Seq> {
-        let first = self.contents.first();
-        let lost = self.lost.iter().copied();
-        lost.filter(|seq| *seq >= first).collect()
+        self.lost.range(self.contents.first()..).copied().collect()
     }
 }
 
@@ -49,7 +47,6 @@ impl JetStream {
             return;
         };
         stream.lost.extend(&found);
-        stream.lost.sort_unstable();
         let (tenant, name, lost) = (stream.tenant, stream.config.name.clone(), stream.lost.len());
         self.log(
             Level::Error,

@@ -11,6 +11,7 @@ mod cycles;
 mod disk;
 mod fast;
 mod firing;
+mod lost;
 mod model;
 mod pair;
 mod parked;

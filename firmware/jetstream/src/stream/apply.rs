@@ -114,6 +114,7 @@ impl Stream {
         self.bodies.remove(&seq);
         self.timed.remove(seq);
         self.calendar.remove(seq);
+        self.lost.remove(&seq);
         removed.push(seq, subject);
         true
     }

@@ -30,7 +30,7 @@ pub(crate) mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use frond_clock::Timestamp;
@@ -73,7 +73,7 @@ pub(crate) struct Stream {
     pub(crate) health: Health,
     pub(crate) contents: Contents,
     /// Messages that were stored and cannot be read.
-    pub(crate) lost: Vec<Seq>,
+    pub(crate) lost: BTreeSet<Seq>,
     /// Atomic batches that wait for more.
     pub(crate) batches: Batches,
     /// Fast batches that go on.
@@ -122,7 +122,7 @@ impl Stream {
             created,
             health: Health::Sound,
             contents: Contents::starting_after(config.storage, last),
-            lost: Vec::new(),
+            lost: BTreeSet::new(),
             batches: Batches::default(),
             fast: FastBatches::default(),
             transform: transform(&config),

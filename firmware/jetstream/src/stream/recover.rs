@@ -138,7 +138,7 @@ impl Stream {
         stream.contents.skip(found.last);
         stream.contents.start_at(found.first);
         stream.inflight.raise(stream.contents.last());
-        stream.lost.clone_from(&found.lost);
+        stream.lost = found.lost.iter().copied().collect();
         stream
     }
 
