@@ -331,7 +331,9 @@ impl FastBatch {
                 expected,
                 seq: seq + 1,
             });
-            if self.gaps == Gaps::Pass {
+            if self.phase == Phase::Committing {
+                // What does not come any more counts for nothing, and who ended it is answered.
+            } else if self.gaps == Gaps::Pass {
                 self.last = seq;
                 self.heard = seq;
                 self.catch_up();

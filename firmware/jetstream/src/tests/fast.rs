@@ -245,3 +245,23 @@ fn a_refused_part_counts_with_what_follows_it_however_slow_the_disk() {
         assert_eq!(told(&mut world), [done]);
     }
 }
+
+#[test]
+fn a_ping_behind_the_end_changes_nothing() {
+    for gaps in ["ok", "fail"] {
+        let mut world = world("");
+        world.is_prompt = false;
+        send(&mut world, &format!("b.9.{gaps}.1.0"), &[]);
+        send(&mut world, &format!("b.9.{gaps}.2.2"), &[]);
+        told(&mut world);
+        send(&mut world, &format!("b.9.{gaps}.7.4"), &[]);
+        let expected = [
+            r#"7: {"type":"gap","last_seq":3,"seq":8}"#,
+            r#"7: {"type":"ack","seq":0,"msgs":9}"#,
+        ];
+        assert_eq!(told(&mut world), expected);
+        world.disk_answers(usize::MAX);
+        let done = r#"2: {"stream":"S","seq":2,"batch":"b","count":2}"#;
+        assert_eq!(told(&mut world), [done]);
+    }
+}
