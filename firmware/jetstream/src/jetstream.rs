@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use frond_clock::{Ages, Instant, Now, Rng, Timers, Timestamp};
+use frond_clock::{Ages, Instant, Now, Rng, Timers};
 use frond_ledger::{
     ConsumerId, DiskFault, Fetched, Receipt, Recovered, RecoveredStream, Seq, StreamId, Ticket,
 };
@@ -22,6 +22,7 @@ use crate::replicator::Replicator;
 use crate::source::feed::FeedInput;
 use crate::source::feeds::{FeedId, Feeds};
 use crate::stream::recover::StreamMeta;
+use crate::stream::schedule::Reminder;
 
 /// All streams of a node: their messages, their consumers, and the API that steers them.
 ///
@@ -57,8 +58,8 @@ pub struct JetStream {
     pub(crate) feeds: Feeds,
     /// Streams on their way out or in.
     pub(crate) backups: Backups,
-    /// When schedules that the disk has are due next, by their stream and sequence.
-    pub(crate) reminders: BTreeMap<(u32, Seq), Timestamp>,
+    /// What the disk keeps of schedules beside them, by their stream and sequence.
+    pub(crate) reminders: BTreeMap<(u32, Seq), Reminder>,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.

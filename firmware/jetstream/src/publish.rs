@@ -77,6 +77,7 @@ impl JetStream {
         records: Vec<Record>,
         reach: &dyn Reach,
     ) {
+        self.note_reminders(&records);
         let Some(host) = self.hosts.get(&id) else {
             return;
         };
@@ -230,7 +231,6 @@ impl JetStream {
         match host.stream.admit_own(now, message, own, room) {
             Admission::Taken(seq, records) => {
                 host.rest.end();
-                self.note_reminders(&records);
                 self.enter(id, seq, records, reach);
                 true
             }

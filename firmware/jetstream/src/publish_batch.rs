@@ -191,6 +191,7 @@ impl JetStream {
         let (group, volatile) = (host.stream.group(), host.stream.volatile());
         let (is_memory, no_ack) = (host.stream.is_memory(), host.stream.config.no_ack);
         let (seqs, records) = self.judge(id, messages)?;
+        self.note_reminders(&records);
         let batch = Batch {
             stream: id,
             seqs,

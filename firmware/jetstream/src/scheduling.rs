@@ -10,7 +10,7 @@ use crate::jetstream::JetStream;
 use crate::limits::FETCH_MESSAGES_MAX;
 use crate::stream::Stream;
 use crate::stream::removed::Removed;
-use crate::stream::schedule::{reminded_of, reminder_key};
+use crate::stream::schedule::{Reminder, reminded_of, reminder_key};
 use crate::stream::sourced::Own;
 use crate::stream::view::StreamView;
 
@@ -76,12 +76,13 @@ impl JetStream {
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
         };
-        let due = |seq| reminders.get(&(id.0, seq)).copied();
-        let unread = host.stream.recall_schedules(due);
+        let said = |seq| reminders.get(&(id.0, seq)).copied();
+        let unread = host.stream.recall_schedules(said);
+        let schedules = host.stream.schedules();
         let of_stream = reminders.range((id.0, 0)..=(id.0, Seq::MAX));
         let stale = of_stream.map(|((_, seq), _)| *seq);
         let stale: Vec<Seq> = stale
-            .filter(|seq| unread.binary_search(seq).is_err())
+            .filter(|seq| schedules.binary_search(seq).is_err())
             .collect();
         self.forget_reminders(id, &stale);
         for chunk in unread.chunks(FETCH_MESSAGES_MAX) {
@@ -103,7 +104,7 @@ impl JetStream {
         self.watch(id);
     }
 
-    /// The disk is about to keep when schedules are due.
+    /// The disk is about to keep what becomes of schedules.
     pub(crate) fn note_reminders(&mut self, records: &[Record]) {
         for record in records {
             if let Record::Value {
@@ -143,7 +144,7 @@ impl JetStream {
         }
     }
 
-    /// What the disk keeps of when schedules are due.
+    /// What the disk keeps of schedules.
     pub(crate) fn recall_reminders(
         &mut self,
         values: &std::collections::BTreeMap<Box<str>, bytes::Bytes>,
@@ -154,10 +155,8 @@ impl JetStream {
     }
 
     fn note_reminder(&mut self, key: &str, value: &[u8]) {
-        let time = core::str::from_utf8(value).ok();
-        let time = time.and_then(Timestamp::parse_rfc3339);
-        if let (Some(schedule), Some(time)) = (reminded_of(key), time) {
-            self.reminders.insert(schedule, time);
+        if let (Some(schedule), Some(reminder)) = (reminded_of(key), Reminder::parse(value)) {
+            self.reminders.insert(schedule, reminder);
         }
     }
 

@@ -16,6 +16,7 @@ mod model;
 mod pair;
 mod parked;
 mod pausing;
+mod recalled;
 mod restart;
 mod schedules;
 mod sourcing;

@@ -36,6 +36,7 @@ impl JetStream {
     /// Lets the stream take what came, unless it waits for the disk.
     pub(super) fn pump(&mut self, id: FeedId, reach: &dyn Reach) {
         while let Some((round, records)) = self.gather(id) {
+            self.note_reminders(&records);
             let Some(host) = self.hosts.get(&round.stream) else {
                 return;
             };

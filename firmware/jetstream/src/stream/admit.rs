@@ -208,7 +208,7 @@ impl Stream {
         if let Some(ends) = &ends {
             records.extend(self.drops(&ends.subject, ends.upto));
         }
-        records.extend(self.reminder(body.header()));
+        records.extend(self.reminders(&body));
         let (proposal, stored_bytes) = if is_kept {
             (Proposal::Keep(body, rollup), bytes)
         } else {

@@ -164,7 +164,7 @@ impl Inflight {
     }
 
     /// Those waiting, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Proposed> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Proposed> {
         self.queue.iter()
     }
 

@@ -91,6 +91,14 @@ impl Calendar {
         }
     }
 
+    /// When a schedule is due or was, as its message waits to be kept; if that is known.
+    pub(crate) fn due(&self, seq: Seq) -> Option<Timestamp> {
+        match self.by_seq.get(&seq)?.state {
+            State::Unread(due) => due,
+            State::Due(due) | State::OnItsWay(due) => Some(due),
+        }
+    }
+
     /// When the next one is due.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.due.first().map(|(due, _)| *due)

@@ -5,19 +5,21 @@
 mod calendar;
 mod cron;
 mod pattern;
+mod reminder;
 mod rules;
 mod zone;
 
 use std::sync::Arc;
 
 use frond_clock::{Ages, Timestamp, Trust};
-use frond_ledger::{Body, Record, Seq};
+use frond_ledger::{Body, Seq};
 use frond_wire::{Headers, Message, MessageBuf, headers};
 
 use super::inflight::Ends;
 use super::{Health, Stream};
 pub(crate) use calendar::Calendar;
 use pattern::Pattern;
+pub(crate) use reminder::{Reminder, reminded_of, reminder_key};
 
 const SCHEDULER: &str = "Nats-Scheduler";
 const NEXT: &str = "Nats-Schedule-Next";
@@ -139,17 +141,29 @@ impl Stream {
         }
     }
 
+    /// The messages that are schedules or were, ascending.
+    pub(crate) fn schedules(&self) -> Vec<Seq> {
+        self.timed.schedules()
+    }
+
     /// A schedule that the disk has is to be read before it is known when it is due, unless a
     /// later message ended it.
-    pub(crate) fn recall_schedules(&mut self, due: impl Fn(Seq) -> Option<Timestamp>) -> Vec<Seq> {
+    pub(crate) fn recall_schedules(&mut self, said: impl Fn(Seq) -> Option<Reminder>) -> Vec<Seq> {
         if self.config.allow_msg_schedules {
             for seq in self.timed.schedules() {
                 let Some(subject) = self.contents.subject_of(seq) else {
                     continue;
                 };
-                if subject.last == seq {
+                let reminder = said(seq);
+                let is_one = match reminder {
+                    Some(Reminder::Due(_)) | None => subject.last == seq,
+                    Some(Reminder::Stays(_)) => true,
+                    Some(Reminder::Ended) => false,
+                };
+                if is_one {
                     let name = Arc::clone(&subject.name);
-                    self.calendar.insert_unread(seq, &name, due(seq));
+                    let due = reminder.and_then(Reminder::due);
+                    self.calendar.insert_unread(seq, &name, due);
                 }
             }
         }
@@ -191,35 +205,10 @@ impl Stream {
         Some(Ends { subject, upto })
     }
 
-    /// What keeps in mind when a schedule is due next, beside the message that tells it.
-    pub(super) fn reminder(&self, header: &[u8]) -> Option<Record> {
-        if self.calendar.is_empty() || header.is_empty() {
-            return None;
-        }
-        let said = Headers::new(header);
-        let next = said.get(NEXT).and_then(Timestamp::parse_rfc3339)?;
-        let seq = self.calendar.of_subject(said.get(SCHEDULER)?)?;
-        Some(Record::Value {
-            key: reminder_key(self.id.0, seq),
-            value: Some(next.to_string().into()),
-        })
-    }
-
     fn name_of(&self, seq: Seq) -> Option<Arc<str>> {
         let subject = self.contents.subject_of(seq)?;
         Some(Arc::clone(&subject.name))
     }
-}
-
-/// What the disk keeps under a reminder's key.
-pub(crate) fn reminder_key(stream: u32, seq: Seq) -> Box<str> {
-    format!("schedule/{stream}/{seq}").into()
-}
-
-/// The stream and schedule that a key reminds of, when it is a reminder's.
-pub(crate) fn reminded_of(key: &str) -> Option<(u32, Seq)> {
-    let (stream, seq) = key.strip_prefix("schedule/")?.split_once('/')?;
-    Some((stream.parse().ok()?, seq.parse().ok()?))
 }
 
 fn remove_not_copied(header: &mut Vec<u8>) {
