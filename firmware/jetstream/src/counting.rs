@@ -1,5 +1,7 @@
 //! Before a message is counted, the last one of its subject has been read.
 
+use std::collections::BTreeSet;
+
 use frond_ledger::{Fetched, Seq, StreamId};
 use frond_wire::MessageBuf;
 
@@ -7,6 +9,7 @@ use crate::consumer::{Messages, Resident};
 use crate::fetches::Purpose;
 use crate::io::Reach;
 use crate::jetstream::JetStream;
+use crate::limits::FETCH_MESSAGES_MAX;
 use crate::publish_batch::Staged;
 use crate::source::feeds::FeedId;
 use crate::stream::view::StreamView;
@@ -14,12 +17,10 @@ use crate::stream::view::StreamView;
 /// What goes on when counters' last messages are read.
 #[derive(Debug)]
 pub(crate) enum Then {
-    /// A message is taken in.
-    Publish(MessageBuf),
-    /// An atomic batch is committed.
+    /// What waits for them is taken in.
+    Held,
+    /// An atomic batch is committed, then that.
     Commit(Staged),
-    /// Parts of fast batches are taken in.
-    Fast,
     /// A mirror or source goes on.
     Feed(FeedId),
 }
@@ -42,9 +43,44 @@ impl JetStream {
         None
     }
 
-    /// Reads counters' last messages, ascending.
-    pub(crate) fn read_counters(&mut self, id: StreamId, seqs: Vec<Seq>, then: Then) {
+    /// Reads counters' last messages.
+    pub(crate) fn read_counters(&mut self, id: StreamId, seqs: BTreeSet<Seq>, then: Then) {
+        let holds = match &then {
+            Then::Held | Then::Commit(_) => true,
+            // It has a queue of its own.
+            Then::Feed(_) => false,
+        };
+        if let Some(host) = self.hosts.get_mut(&id).filter(|_| holds) {
+            host.stream.held.begin();
+        }
+        let seqs = seqs.into_iter().collect();
         self.fetch(id, seqs, Purpose::Counters(id, Box::new(then)));
+    }
+
+    /// A message waits until its counter is read, and whatever is published after it. The
+    /// counters of those that wait already are read with it.
+    pub(crate) fn await_counter(&mut self, id: StreamId, seq: Seq, message: &MessageBuf) {
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        let ahead = host.stream.held.first(FETCH_MESSAGES_MAX - 1);
+        host.stream.held.put_back(message);
+        let mut seqs = BTreeSet::from([seq]);
+        for message in ahead {
+            let renamed = self.renamed(id, message.subject());
+            let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
+            seqs.extend(self.unread_counter(id, subject));
+        }
+        self.read_counters(id, seqs, Then::Held);
+    }
+
+    /// Takes in what waited, in order, until something has to wait again.
+    fn take_held(&mut self, id: StreamId, reach: &dyn Reach) {
+        while let Some(host) = self.hosts.get_mut(&id)
+            && let Some(message) = host.stream.held.next()
+        {
+            self.judge_in(id, &message, reach);
+        }
     }
 
     /// Counters' last messages are read.
@@ -67,14 +103,20 @@ impl JetStream {
                 }
             }
         }
-        match then {
-            Then::Publish(message) => self.take_in(id, &message, reach),
-            Then::Commit(staged) => self.commit_staged(id, staged, reach),
-            Then::Fast => self.take_held(id, reach),
+        let then = match then {
             Then::Feed(feed) => {
                 self.feeds.reading.remove(&feed);
-                self.serve_feed(feed, reach);
+                return self.serve_feed(feed, reach);
             }
+            Then::Held => None,
+            Then::Commit(staged) => Some(staged),
+        };
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.stream.held.end();
         }
+        if let Some(staged) = then {
+            self.commit_staged(id, staged, reach);
+        }
+        self.take_held(id, reach);
     }
 }

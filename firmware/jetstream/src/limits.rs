@@ -91,8 +91,8 @@ pub const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const BATCHES_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Messages of a fast batch between two acks.
 pub const FAST_EVERY_MAX: u16 = 500;
-/// Messages of one stream's fast batches that wait until a counter is read, in bytes.
-pub const FAST_HELD_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Messages of one stream that wait until counters are read, in bytes.
+pub const HELD_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Backups on their way in or out.
 pub const BACKUPS_MAX: usize = 64;
 /// One piece of a backup when nobody says, in bytes.

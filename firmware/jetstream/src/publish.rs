@@ -4,7 +4,6 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, DiskFault, Record, Seq, StreamId};
 use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 
-use crate::counting::Then;
 use crate::errors::{self, ApiError};
 use crate::host::Ack;
 use crate::io::{Level, Output, Reach, Tenant};
@@ -17,6 +16,7 @@ use crate::stream::apply::Kept;
 use crate::stream::config::{Storage, limit};
 use crate::stream::counter::value_of;
 use crate::stream::fast_part::FastPart;
+use crate::stream::held::Wait;
 use crate::stream::inflight::Asker;
 use crate::stream::removed::Removed;
 use crate::stream::sourced::Own;
@@ -24,6 +24,16 @@ use crate::stream::sourced::Own;
 impl JetStream {
     /// A message arrived on one of a stream's subjects.
     pub(crate) fn take_in(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
+        let host = self.hosts.get_mut(&id);
+        match host.map(|host| host.stream.held.push(message)) {
+            Some(Wait::Needless) => self.judge_in(id, message, reach),
+            Some(Wait::Full) => self.refuse(id, message, &errors::STREAM_TOO_MANY_REQUESTS),
+            Some(Wait::Waits) | None => {}
+        }
+    }
+
+    /// A message's turn has come.
+    pub(crate) fn judge_in(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
         if let Some(part) = FastPart::of(&message.message()) {
             self.take_in_fast(id, part, message, reach);
             return;
@@ -39,8 +49,7 @@ impl JetStream {
         let renamed = self.renamed(id, message.subject());
         let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
         if let Some(seq) = self.unread_counter(id, subject) {
-            self.read_counters(id, vec![seq], Then::Publish(message.clone()));
-            return;
+            return self.await_counter(id, seq, message);
         }
         let Some(room) = self.room(id, subject) else {
             return;
@@ -52,12 +61,7 @@ impl JetStream {
         let tenant = stream.tenant;
         match stream.admit(now.wall, message, subject, room) {
             Admission::Waits => {}
-            Admission::Refused(error) => {
-                if let Some(reply) = message.reply().filter(|_| !stream.config.no_ack) {
-                    let nack = refusal(&stream.config.name, &error);
-                    self.send_json(tenant, reply, nack);
-                }
-            }
+            Admission::Refused(error) => self.refuse(id, message, &error),
             Admission::Duplicate(seq) => {
                 let kept = stream.kept(seq);
                 if let (Some(kept), Some(reply)) = (kept, message.reply()) {

@@ -91,7 +91,6 @@ impl JetStream {
             unread.extend(self.unread_counter(id, subject));
         }
         if !unread.is_empty() {
-            let unread = unread.into_iter().collect();
             self.read_counters(id, unread, Then::Commit(staged));
             return;
         }

@@ -4,7 +4,6 @@ use frond_ledger::StreamId;
 use frond_wire::{Headers, MessageBuf, go_json};
 use serde::Serialize;
 
-use crate::counting::Then;
 use crate::errors::{self, ApiError};
 use crate::host::Ack;
 use crate::io::Reach;
@@ -36,26 +35,12 @@ impl JetStream {
         message: &MessageBuf,
         reach: &dyn Reach,
     ) {
-        let begun = match self.hold(id, message) {
-            Ok(true) => return,
-            Ok(false) => self.begin_fast(id, part, message),
-            Err(error) => Err(error),
-        };
-        match begun {
+        match self.begin_fast(id, part, message) {
             Ok(Some(part)) => self.go_on(id, &part, message, reach),
             Ok(None) => return,
             Err(error) => self.refuse(id, message, &error),
         }
         self.watch_batches(id);
-    }
-
-    /// A counter was read: the parts that waited for it come again, in order.
-    pub(crate) fn take_held(&mut self, id: StreamId, reach: &dyn Reach) {
-        let host = self.hosts.get_mut(&id);
-        let held = host.and_then(|host| host.stream.fast.held.take());
-        for message in held.into_iter().flat_map(|held| held.messages) {
-            self.take_in(id, &message, reach);
-        }
     }
 
     /// A message of a fast batch is kept.
@@ -75,22 +60,6 @@ impl JetStream {
         };
         let says = host.stream.fast.failed(part, error.clone());
         self.say(id, &part.batch, &asker.reply, says);
-    }
-
-    /// Whether a message must wait behind one that waits for its counter.
-    fn hold(&mut self, id: StreamId, message: &MessageBuf) -> Result<bool, ApiError> {
-        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
-        match host
-            .stream
-            .fast
-            .held
-            .as_mut()
-            .map(|held| held.push(message))
-        {
-            Some(true) => Ok(true),
-            Some(false) => Err(errors::STREAM_TOO_MANY_REQUESTS),
-            None => Ok(false),
-        }
     }
 
     /// What is asked of a part before its batch knows of it; `None` when it has to wait.
@@ -118,10 +87,7 @@ impl JetStream {
         let is_new = !stream.fast.has(&part.batch);
         let is_kept = matches!(part.op, Op::Add | Op::Commit);
         if let Some(seq) = self.unread_counter(id, subject).filter(|_| is_kept) {
-            self.read_counters(id, vec![seq], Then::Fast);
-            if let Some(host) = self.hosts.get_mut(&id) {
-                host.stream.fast.held.get_or_insert_default().push(message);
-            }
+            self.await_counter(id, seq, message);
             return Ok(None);
         }
         let open = |host: &crate::host::Host| host.stream.fast.len();
@@ -196,7 +162,7 @@ impl JetStream {
         self.say(id, &part.batch, reply, says);
     }
 
-    fn refuse(&mut self, id: StreamId, message: &MessageBuf, error: &ApiError) {
+    pub(crate) fn refuse(&mut self, id: StreamId, message: &MessageBuf, error: &ApiError) {
         let host = self.hosts.get(&id).map(|host| &host.stream);
         let Some(stream) = host.filter(|stream| !stream.config.no_ack) else {
             return;

@@ -30,6 +30,8 @@ impl JetStream {
         let renamed = self.renamed(id, message.subject());
         let subject = renamed.as_deref().unwrap_or_else(|| message.subject());
         let room = self.room(id, subject)?;
+        // What is at hand is learnt.
+        self.unread_counter(id, subject);
         let stream = &self.hosts.get(&id)?.stream;
         let error = stream.objection(self.now.wall, message, subject, room);
         Some(Trial {

@@ -114,7 +114,8 @@ impl JetStream {
                         Ok(admission) => admission,
                         Err(unread) => {
                             self.feeds.reading.insert(id);
-                            self.read_counters(stream, vec![unread], Then::Feed(id));
+                            let unread = [unread].into();
+                            self.read_counters(stream, unread, Then::Feed(id));
                             break;
                         }
                     };

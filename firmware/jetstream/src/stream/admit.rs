@@ -9,7 +9,7 @@ use frond_ledger::{Body, Record, Seq};
 use frond_wire::{Headers, MessageBuf};
 
 use super::contents::stored_bytes;
-use super::counter::Counted;
+use super::counter::{Counted, added};
 use super::inflight::{Asker, Ends, Proposal, Proposed, Rollup};
 use super::mark::Mark;
 use super::ttl::Ttl;
@@ -97,10 +97,7 @@ impl Stream {
             Ok(counted) => counted,
             Err(refused) => return Admission::Refused(refused),
         };
-        let (message, total) = match &counted {
-            Some(counted) => (&counted.message, Some(counted.total.clone())),
-            None => (message, None),
-        };
+        let message = counted.as_ref().map_or(message, |it| &it.message);
         let renewed = self.outliving(message);
         let message = renewed.as_ref().unwrap_or(message);
         let Some(body) = body_of(message, subject, true) else {
@@ -109,8 +106,8 @@ impl Stream {
             );
         };
         let at = (self.inflight.last() + 1, self.inflight.time(now));
-        if let Some(total) = total {
-            self.totals.tell(subject, at.0, total);
+        if let Some(counted) = &counted {
+            self.totals.tell(subject, at.0, counted.total.clone());
         }
         let ends = self.ended_by(body.header(), Seq::MAX);
         self.take(at, body, rollup, asker, ends, room.has_interest)
@@ -160,7 +157,11 @@ impl Stream {
             return Some("msgid is duplicate".to_owned());
         }
         let judged = self.after_dedupe(&headers);
-        let judged = judged.and_then(|rollup| self.finished(message, subject, room, rollup));
+        let judged = judged.and_then(|rollup| match self.unread_counter(subject) {
+            // What it adds up to is not known, and that it can be added is likely.
+            Some(_) => added(&headers).and_then(|_| self.fits(message, subject, room, rollup)),
+            None => self.finished(message, subject, room, rollup).map(drop),
+        });
         judged.err().map(words)
     }
 

@@ -8,27 +8,17 @@ use std::time::Duration;
 
 use frond_clock::Instant;
 use frond_ledger::Seq;
-use frond_wire::MessageBuf;
 
 use super::apply::Kept;
 use super::fast_part::{FastPart, Gaps, Op};
 use crate::errors::{self, ApiError};
 use crate::facts::BatchLimits;
-use crate::limits::{FAST_EVERY_MAX, FAST_HELD_BYTES_MAX};
+use crate::limits::FAST_EVERY_MAX;
 
 /// The fast batches of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct FastBatches {
     open: BTreeMap<Box<str>, FastBatch>,
-    /// Parts that wait until a counter is read, in order.
-    pub(crate) held: Option<Held>,
-}
-
-/// Parts that wait behind the first of them.
-#[derive(Debug, Default)]
-pub(crate) struct Held {
-    pub(crate) messages: Vec<MessageBuf>,
-    bytes: usize,
 }
 
 /// One batch; every number but `kept_as` counts its messages.
@@ -96,18 +86,6 @@ pub(crate) enum Arrival {
     Over(Vec<Say>),
 }
 
-impl Held {
-    /// Lets one more wait; `false` when there are too many.
-    pub(crate) fn push(&mut self, message: &MessageBuf) -> bool {
-        self.bytes += size_of::<MessageBuf>() + message.message().body_bytes();
-        if self.bytes > FAST_HELD_BYTES_MAX && !self.messages.is_empty() {
-            return false;
-        }
-        self.messages.push(message.clone());
-        true
-    }
-}
-
 impl FastBatches {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
@@ -119,7 +97,7 @@ impl FastBatches {
         self.open.contains_key(batch)
     }
 
-    /// Gives all up. Parts held back stay: they are asked again.
+    /// Gives all up.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
     }

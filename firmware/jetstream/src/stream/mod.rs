@@ -13,6 +13,7 @@ pub(crate) mod expiry;
 pub(crate) mod fast;
 pub(crate) mod fast_part;
 mod features;
+pub(crate) mod held;
 pub(crate) mod index;
 pub(crate) mod inflight;
 pub(crate) mod mark;
@@ -45,6 +46,7 @@ use contents::Contents;
 use counter::Totals;
 use dedupe::Dedupe;
 use fast::FastBatches;
+use held::Held;
 use inflight::Inflight;
 use schedule::Calendar;
 use timed::Timed;
@@ -78,6 +80,8 @@ pub(crate) struct Stream {
     pub(crate) batches: Batches,
     /// Fast batches that go on.
     pub(crate) fast: FastBatches,
+    /// What waits until counters are read.
+    pub(crate) held: Held,
     /// Renames what comes in.
     pub(crate) transform: Option<Transform>,
     /// Names what is published again.
@@ -125,6 +129,7 @@ impl Stream {
             lost: BTreeSet::new(),
             batches: Batches::default(),
             fast: FastBatches::default(),
+            held: Held::default(),
             transform: transform(&config),
             republish: republish(&config),
             dedupe: Dedupe::new(window(&config)),

@@ -107,12 +107,10 @@ impl Stream {
             Ok(counted) => counted,
             Err(refused) => return Admission::Refused(refused),
         };
-        let (message, total) = match &counted {
-            Some(counted) => (&counted.message, Some(counted.total.clone())),
-            None => (message, None),
-        };
-        if let Some(total) = total {
-            self.totals.tell(message.subject(), at.0, total);
+        let message = counted.as_ref().map_or(message, |it| &it.message);
+        if let Some(counted) = &counted {
+            self.totals
+                .tell(message.subject(), at.0, counted.total.clone());
         }
         let renewed = self.outliving(message);
         let message = renewed.as_ref().unwrap_or(message);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use frond_clock::Rng;
+use frond_wire::{Message, MessageBuf, headers};
 
 use super::world::World;
 use crate::Facts;
@@ -115,5 +116,131 @@ fn what_does_not_count_is_refused() {
     ] {
         let answer = world.ask_with(subject, &headers, body);
         assert!(answer.contains(code), "{headers:?}: {answer}");
+    }
+}
+
+const ADD: [(&str, &str); 1] = [("Nats-Incr", "1")];
+
+/// A counter whose last message is at hand, and others that have to be read.
+fn cold(counters: &[&str]) -> World {
+    let mut world = world();
+    for subject in counters {
+        world.ask_with(subject, &ADD, "");
+    }
+    world.restart();
+    world.ask_with("c.warm", &ADD, "");
+    world.reads = Some(Vec::new());
+    world
+}
+
+#[test]
+fn what_is_published_while_a_counter_is_read_waits_its_turn() {
+    let mut world = cold(&["c.a", "c.b", "c.d"]);
+    let batch = [
+        ("Nats-Incr", "1"),
+        ("Nats-Batch-Id", "b"),
+        ("Nats-Batch-Sequence", "1"),
+        ("Nats-Batch-Commit", "1"),
+    ];
+    let order = ["c.a", "c.warm", "c.a", "batch", "c.warm", "c.d", "c.a"];
+    let asked = order.map(|subject| match subject {
+        "batch" => world.send("c.b", &batch, b""),
+        subject => world.send(subject, &ADD, b""),
+    });
+    world.drain();
+    assert_eq!(world.reads.as_ref().map(Vec::len), Some(1));
+    assert!(asked.iter().all(|number| world.answer(*number).is_none()));
+    world.reads_come();
+    for (place, number) in asked.iter().enumerate() {
+        let answer = world.answer(*number).unwrap();
+        let seq = format!("{{\"stream\":\"C\",\"seq\":{},", 5 + place);
+        assert!(answer.starts_with(&seq), "{place}: {answer}");
+    }
+    let last = world.answer(asked[6]).unwrap();
+    assert!(last.ends_with("\"val\":\"4\"}"), "{last}");
+}
+
+#[test]
+fn the_counters_of_those_who_wait_are_read_together() {
+    let subjects: Vec<String> = (0..50).map(|n| format!("c.{n}")).collect();
+    let names: Vec<&str> = subjects.iter().map(String::as_str).collect();
+    let mut world = cold(&names);
+    let asked: Vec<u64> = names.iter().map(|it| world.send(it, &ADD, b"")).collect();
+    world.drain();
+    let mut rounds = 0;
+    while world.reads.as_ref().is_some_and(|reads| !reads.is_empty()) {
+        rounds += 1;
+        world.reads_come();
+        world.reads = Some(Vec::new());
+    }
+    assert!(asked.iter().all(|number| world.answer(*number).is_some()));
+    assert!(rounds <= 2, "{rounds}");
+}
+
+#[test]
+fn only_so_much_waits_for_a_counter() {
+    let mut world = cold(&["c.a"]);
+    let large = "x".repeat(60_000);
+    let said = [("Nats-Incr", "1"), ("X", large.as_str())];
+    let asked: Vec<u64> = (0..200).map(|_| world.send("c.a", &said, b"")).collect();
+    world.drain();
+    let refused = asked.iter().filter_map(|number| world.answer(*number));
+    let refused: Vec<String> = refused.collect();
+    assert!((50..100).contains(&refused.len()), "{}", refused.len());
+    assert!(
+        refused.iter().all(|answer| answer.contains("10167")),
+        "{refused:?}"
+    );
+    world.reads_come();
+    assert!(asked.iter().all(|number| world.answer(*number).is_some()));
+    // There is room again.
+    let answer = world.ask_with("c.a", &ADD, "");
+    assert!(answer.contains("\"val\""), "{answer}");
+}
+
+#[test]
+fn what_a_publisher_says_of_origins_is_believed_or_breaks_the_counter() {
+    for is_restarted in [false, true] {
+        for (said, code) in [("x", Some("10172")), (r#"{"A":{"c.a":"5"}}"#, None)] {
+            let mut world = world();
+            let first = [("Nats-Incr", "1"), ("Nats-Counter-Sources", said)];
+            world.ask_with("c.a", &first, "");
+            if is_restarted {
+                world.restart();
+            }
+            let answer = world.ask_with("c.a", &ADD, "");
+            match code {
+                Some(code) => assert!(answer.contains(code), "{answer}"),
+                None => {
+                    assert!(answer.contains("\"val\":\"2\""), "{answer}");
+                    let got = world.ask("$JS.API.DIRECT.GET.C", r#"{"seq":2}"#);
+                    assert_eq!(got, r#"{"val":"2"}"#);
+                    let sent = world.sent.last().unwrap();
+                    let header = String::from_utf8_lossy(sent.message.message().header);
+                    assert!(header.contains(said), "{header}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_tells_of_no_breakage_that_was_not_looked_for() {
+    let mut world = cold(&["c.a"]);
+    let mut header = Vec::new();
+    headers::append(&mut header, "Nats-Incr", "1");
+    for (header, fails) in [(&header[..], false), (b"", true)] {
+        let message = MessageBuf::copy_of(&Message {
+            subject: "c.a",
+            reply: None,
+            header,
+            payload: b"",
+        });
+        let subs: Vec<_> = world.subs.keys().copied().collect();
+        let mut trials = subs
+            .iter()
+            .filter_map(|it| world.streams.try_on(*it, &message));
+        let error = trials.next().unwrap().error;
+        assert_eq!(error.is_some(), fails, "{error:?}");
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct World {
     pub(super) disk: Disk,
     pub(super) now: Now,
     facts: Facts,
-    subs: BTreeMap<SubId, Box<str>>,
+    pub(super) subs: BTreeMap<SubId, Box<str>>,
     /// Batches the disk has not answered.
     pub(super) queue: VecDeque<Batch>,
     /// Whether the disk answers by itself.

@@ -12,16 +12,17 @@ use super::Stream;
 use super::inflight::{Proposal, Proposed};
 use crate::errors::{self, ApiError};
 pub(crate) use decimal::Decimal;
+use total::{ORIGINS, origins_in};
 pub(crate) use total::{Total, Totals, Unknown, value_of};
 
 const INCREMENT: &str = "Nats-Incr";
-const ORIGINS: &str = "Nats-Counter-Sources";
 
 /// A counter's message as it is kept, and what it tells.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) message: MessageBuf,
-    pub(crate) total: Total,
+    /// `None` when it tells nothing.
+    pub(crate) total: Option<Total>,
 }
 
 impl Stream {
@@ -85,7 +86,7 @@ impl Stream {
         }
         let parts = message.message();
         let headers = Headers::new(parts.header);
-        let added = increment(&headers)?.ok_or(errors::MESSAGE_INCR_MISSING)?;
+        let added = added(&headers)?;
         let mut total = self
             .total(subject)
             .map_err(|_| errors::MESSAGE_COUNTER_BROKEN)?;
@@ -99,10 +100,17 @@ impl Stream {
             Some(_) | None => added,
         };
         total.value = total.value.add(&added);
+        let value = total.value.to_string();
         if !total.origins.is_empty() {
             headers::replace(&mut header, ORIGINS, &go_json::to_string(&total.origins));
         }
-        let payload = format!("{{\"val\":\"{}\"}}", total.value);
+        let total = if total.origins.is_empty() {
+            // A publisher may have said something in place of ours.
+            origins_in(&headers).map(|origins| Total { origins, ..total })
+        } else {
+            Some(total)
+        };
+        let payload = format!("{{\"val\":\"{value}\"}}");
         let message = MessageBuf::copy_of(&Message {
             header: &header,
             payload: payload.as_bytes(),
@@ -134,6 +142,11 @@ impl Stream {
             Some(found) => self.totals.find(subject, found.last).cloned(),
         }
     }
+}
+
+/// What a counter's message adds.
+pub(super) fn added(headers: &Headers<'_>) -> Result<Decimal, ApiError> {
+    increment(headers)?.ok_or(errors::MESSAGE_INCR_MISSING)
 }
 
 fn increment(headers: &Headers<'_>) -> Result<Option<Decimal>, ApiError> {

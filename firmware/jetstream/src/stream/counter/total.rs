@@ -7,6 +7,9 @@ use serde::Deserialize;
 use super::decimal::Decimal;
 use crate::limits::COUNTERS_KNOWN_MAX;
 
+/// The header that tells them.
+pub(super) const ORIGINS: &str = "Nats-Counter-Sources";
+
 /// What each subject of each origin added up to when it was last heard of.
 pub(crate) type Origins = BTreeMap<String, BTreeMap<String, String>>;
 
@@ -42,12 +45,17 @@ pub(crate) struct Totals {
 impl Total {
     /// What a message tells; `None` when it is no counter's.
     pub(crate) fn of(header: &[u8], payload: &[u8]) -> Option<Self> {
-        let origins = match Headers::new(header).get("Nats-Counter-Sources") {
-            Some(text) if !text.is_empty() => serde_json::from_str(text).ok()?,
-            Some(_) | None => Origins::default(),
-        };
+        let origins = origins_in(&Headers::new(header))?;
         let value = value_of(payload)?;
         Some(Self { value, origins })
+    }
+}
+
+/// What a message says of the origins; `None` when it makes no sense.
+pub(super) fn origins_in(headers: &Headers<'_>) -> Option<Origins> {
+    match headers.get(ORIGINS) {
+        Some(text) if !text.is_empty() => serde_json::from_str(text).ok(),
+        Some(_) | None => Some(Origins::default()),
     }
 }
 
@@ -78,8 +86,8 @@ impl Totals {
     }
 
     /// A message on its way tells this.
-    pub(crate) fn tell(&mut self, subject: &str, seq: Seq, total: Total) {
-        self.insert(subject, seq, Some(total));
+    pub(crate) fn tell(&mut self, subject: &str, seq: Seq, total: Option<Total>) {
+        self.insert(subject, seq, total);
     }
 
     fn insert(&mut self, subject: &str, seq: Seq, total: Option<Total>) {
