@@ -144,6 +144,22 @@ fn lost_messages_count_once_and_as_long_as_they_are_there() {
 }
 
 #[test]
+fn what_is_deleted_while_it_is_read_is_no_loss() {
+    for is_checked in [true, false] {
+        let mut world = filled("file", 600);
+        world.listen(INBOX);
+        world.sent.clear();
+        world.disk.lose(10);
+        world.reads = Some(Vec::new());
+        let body = format!("{{\"deliver_subject\":\"{INBOX}\",\"jsck\":{is_checked}}}");
+        world.ask(SNAPSHOT, &body);
+        world.ask("$JS.API.STREAM.MSG.DELETE.S", "{\"seq\":10}");
+        world.reads_come();
+        assert_eq!(last_header(&world), "", "checked: {is_checked}");
+    }
+}
+
+#[test]
 fn a_slow_disk_is_not_the_fault_of_the_taker() {
     let mut world = filled("file", 3000);
     world.listen(INBOX);
