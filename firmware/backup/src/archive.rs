@@ -133,10 +133,10 @@ impl ArchiveReader {
             return Ok(None);
         };
         if name != STATE {
-            return Err(content_fault("expected state.json first"));
+            return Err(Fault::content("expected state.json first"));
         }
         let extent: Extent = serde_json::from_slice(&content)
-            .map_err(|error| content_fault(&format!("error in state.json: {error}")))?;
+            .map_err(|error| Fault::content(&format!("error in state.json: {error}")))?;
         self.part = Part::Consumers(extent.consumer_count);
         self.last = extent.first.saturating_sub(1);
         Ok(Some(Item::Extent(extent)))
@@ -147,15 +147,17 @@ impl ArchiveReader {
             return Ok(None);
         };
         let Some(name) = name.strip_prefix(CONSUMERS) else {
-            return Err(content_fault(&format!("expected consumer, found {name:?}")));
+            return Err(Fault::content(&format!(
+                "expected consumer, found {name:?}"
+            )));
         };
         self.part = Part::Consumers(left - 1);
         let read: Read = serde_json::from_slice(&content).map_err(|error| {
-            content_fault(&format!(
+            Fault::content(&format!(
                 "failed to decode consumer {name:?} state: {error}"
             ))
         })?;
-        let missing = |what| content_fault(&format!("consumer {name:?} is missing {what}"));
+        let missing = |what| Fault::content(&format!("consumer {name:?} is missing {what}"));
         let config = read.config.ok_or_else(|| missing("config"))?;
         let state = read.state.ok_or_else(|| missing("state"))?;
         Ok(Some(Item::Consumer(Box::new(ConsumerKept {
@@ -175,7 +177,7 @@ impl ArchiveReader {
         };
         if entry.seq == 0 {
             if entry.time != 0 || entry.content_len() != 0 {
-                return Err(content_fault("expected message sequence"));
+                return Err(Fault::content("expected message sequence"));
             }
             self.part = Part::Over;
             return Ok(Some(Item::End));
@@ -186,11 +188,11 @@ impl ArchiveReader {
                 "message sequence {} exceeds maximum payload size",
                 entry.seq
             );
-            return Err(content_fault(&text));
+            return Err(Fault::content(&text));
         }
         if entry.seq <= self.last {
             let text = format!("message sequence {} out of order", entry.seq);
-            return Err(content_fault(&text));
+            return Err(Fault::content(&text));
         }
         if plain.len() < entry.head_len + len {
             return Ok(None);
@@ -300,10 +302,6 @@ fn entries<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
         }
     }
     from.deserialize_any(Entries(PhantomData))
-}
-
-fn content_fault(text: &str) -> Fault {
-    Fault::Content(text.to_owned())
 }
 
 /// Small whether above or below zero.

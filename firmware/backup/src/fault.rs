@@ -30,3 +30,10 @@ pub enum Fault {
     #[error("too much data at once")]
     Flood,
 }
+
+impl Fault {
+    /// A part is missing, or is where it must not be.
+    pub(crate) fn content(text: &str) -> Self {
+        Self::Content(text.to_owned())
+    }
+}

@@ -96,7 +96,7 @@ impl TarReader {
 
     fn over(&mut self) -> Result<(), Fault> {
         if self.stream.is_none() {
-            return Err(content("stream description is missing"));
+            return Err(Fault::content("stream description is missing"));
         }
         self.end_consumer();
         self.ready.push_back(Item::End);
@@ -175,7 +175,10 @@ impl TarReader {
         }
         let is_inside = !header.name.starts_with('/') && !header.name.split('/').any(|p| p == "..");
         if !matches!(header.kind, b'0' | 0) || !is_inside {
-            return Err(content(&format!("unexpected content {:?}", header.name)));
+            return Err(Fault::content(&format!(
+                "unexpected content {:?}",
+                header.name
+            )));
         }
         self.place = self.place_of(header)?;
         Ok(true)
@@ -189,7 +192,7 @@ impl TarReader {
             let (stream, _) = self
                 .stream
                 .as_ref()
-                .ok_or_else(|| content("message block before the stream's description"))?;
+                .ok_or_else(|| Fault::content("message block before the stream's description"))?;
             return Ok(Place::Block(
                 Records::new(stream, block),
                 size,
@@ -203,7 +206,9 @@ impl TarReader {
         match (is_known, size <= FILE_BYTES_MAX as u64) {
             (true, true) => Ok(Place::Whole(header)),
             // Without it the blocks have to do.
-            (true, false) if !is_index => Err(content(&format!("{:?} is too large", header.name))),
+            (true, false) if !is_index => {
+                Err(Fault::content(&format!("{:?} is too large", header.name)))
+            }
             _ => Ok(Place::Skip(padded)),
         }
     }
@@ -239,11 +244,11 @@ impl TarReader {
             (_, "meta.sum") => {
                 let (name, meta) = self.stream.as_ref().ok_or(Fault::Tar)?;
                 let key = Sha256::digest(name).into();
-                is_sum(&key, meta, file)
-                    .then_some(())
-                    .ok_or_else(|| content("stream description does not match its checksum"))?;
+                is_sum(&key, meta, file).then_some(()).ok_or_else(|| {
+                    Fault::content("stream description does not match its checksum")
+                })?;
             }
-            (_, "errors.txt") => return Err(content(&String::from_utf8_lossy(file))),
+            (_, "errors.txt") => return Err(Fault::content(&String::from_utf8_lossy(file))),
             (_, "msgs/index.db") => self.index(file),
             (_, name) => self.of_consumer(name, file)?,
         }
@@ -280,7 +285,7 @@ impl TarReader {
                 consumer.config = file.clone();
             }
             "o.dat" => progress::read(file, consumer).ok_or_else(|| {
-                content(&format!(
+                Fault::content(&format!(
                     "error restoring consumer [{name:?}]: corrupt state"
                 ))
             })?,
@@ -297,7 +302,7 @@ impl TarReader {
 }
 
 fn described(file: &[u8]) -> Result<Described, Fault> {
-    serde_json::from_slice(file).map_err(|error| content(&format!("description: {error}")))
+    serde_json::from_slice(file).map_err(|error| Fault::content(&format!("description: {error}")))
 }
 
 fn is_sum(key: &[u8; 32], of: &[u8], sum: &[u8]) -> bool {
@@ -316,8 +321,4 @@ fn block_number(name: &str) -> Option<u32> {
 
 const fn padded(len: usize) -> usize {
     len.next_multiple_of(BLOCK)
-}
-
-fn content(text: &str) -> Fault {
-    Fault::Content(text.to_owned())
 }
