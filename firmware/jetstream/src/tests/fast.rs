@@ -16,8 +16,21 @@ fn world(more: &str) -> World {
     world
 }
 
+/// With a disk that answers when it is told to.
+fn slow_world() -> World {
+    let mut world = world("");
+    world.is_prompt = false;
+    world
+}
+
 /// Sends one part; `place` is `<batch>.<every>.<gaps>.<seq>.<op>`.
 fn send(world: &mut World, place: &str, header: &[(&str, &str)]) {
+    hand_in(world, place, header);
+    world.drain();
+}
+
+/// Sends one part, and leaves the machine no time for it.
+fn hand_in(world: &mut World, place: &str, header: &[(&str, &str)]) {
     let mut block = Vec::new();
     for (key, value) in header {
         headers::append(&mut block, key, value);
@@ -29,7 +42,6 @@ fn send(world: &mut World, place: &str, header: &[(&str, &str)]) {
         payload: b"",
     });
     world.route(message);
-    world.drain();
 }
 
 /// What was said since the last time, each with the number of the part that it answers.
@@ -53,8 +65,7 @@ const START: &str = r#"1: {"type":"ack","seq":0,"msgs":2}"#;
 
 #[test]
 fn nothing_is_told_to_be_kept_before_the_disk_has_it() {
-    let mut world = world("");
-    world.is_prompt = false;
+    let mut world = slow_world();
     send(&mut world, "b.2.fail.1.0", &[]);
     assert_eq!(told(&mut world), [START]);
     send(&mut world, "b.2.fail.2.1", &[]);
@@ -72,8 +83,7 @@ fn nothing_is_told_to_be_kept_before_the_disk_has_it() {
 
 #[test]
 fn a_duplicate_on_its_way_is_waited_for() {
-    let mut world = world("");
-    world.is_prompt = false;
+    let mut world = slow_world();
     let id = [("Nats-Msg-Id", "m")];
     world.send("s.b", &id, b"");
     world.drain();
@@ -103,8 +113,7 @@ fn what_the_disk_refuses_ends_the_batch_before_it() {
         r#"2: {"stream":"S","seq":1,"batch":"b","count":1}"#
     );
 
-    let mut world = super::fast::world("");
-    world.is_prompt = false;
+    let mut world = slow_world();
     send(&mut world, "b.2.fail.1.0", &[]);
     world.disk_refuses(DiskFault::Full);
     let heard = told(&mut world);
@@ -191,14 +200,7 @@ fn parts_wait_in_order_until_a_counter_is_read() {
     world.restart();
     let add = [("Nats-Incr", "1")];
     for (seq, op) in [(1, 0), (2, 1), (3, 2)] {
-        let mut block = Vec::new();
-        headers::append(&mut block, add[0].0, add[0].1);
-        world.route(MessageBuf::copy_of(&Message {
-            subject: "s.a",
-            reply: Some(&format!("r.b.2.fail.{seq}.{op}.$FI")),
-            header: &block,
-            payload: b"",
-        }));
+        hand_in(&mut world, &format!("b.2.fail.{seq}.{op}"), &add);
     }
     world.drain();
     assert_eq!(
@@ -215,8 +217,7 @@ fn parts_wait_in_order_until_a_counter_is_read() {
 
 #[test]
 fn a_ping_behind_a_gap_is_answered_by_the_end() {
-    let mut world = world("");
-    world.is_prompt = false;
+    let mut world = slow_world();
     send(&mut world, "b.2.fail.1.0", &[]);
     assert_eq!(told(&mut world), [START]);
     send(&mut world, "b.2.fail.2.4", &[]);
