@@ -12,6 +12,7 @@
 )]
 
 mod binary;
+mod cli;
 mod http;
 mod peers;
 mod pki;
@@ -28,6 +29,7 @@ pub mod streams;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
+pub use cli::{at_home, nats};
 pub use http::{http_ask, http_get};
 pub use peers::{nats_cli, nats_top, python, real_server};
 pub use pki::Pki;

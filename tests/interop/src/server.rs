@@ -39,9 +39,7 @@ impl Server {
             .tempdir()
             .expect("a temporary folder");
         if let Some(config) = &setup.config {
-            let text = config.replace("$DIR", &dir.path().display().to_string());
-            std::fs::write(dir.path().join("server.conf"), text)
-                .expect("own folder can be written");
+            write_config(dir.path(), config);
         }
         let (child, client) = launch(kind, setup, dir.path(), 1);
         Self {
@@ -94,6 +92,15 @@ impl Server {
         signal(self.child.id(), which);
     }
 
+    /// Gives the server another configuration file and tells it to read that. It may refuse: its log says.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub fn reload(&self, config: &str) {
+        write_config(self.dir.path(), config);
+        self.signal(Signal::HUP);
+    }
+
     /// Which server this is.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -141,6 +148,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+fn write_config(dir: &Path, config: &str) {
+    let text = config.replace("$DIR", &dir.display().to_string());
+    std::fs::write(dir.join("server.conf"), text).expect("own folder can be written");
 }
 
 fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {

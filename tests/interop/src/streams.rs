@@ -24,15 +24,23 @@ pub async fn ask(client: &Client, subject: &str, body: Value) -> Value {
     serde_json::from_slice(&answer.payload).expect("an answer in JSON")
 }
 
+/// An object with more members, or others in their place.
+///
+/// # Panics
+/// When one of the two has no members.
+#[must_use]
+pub fn with(mut base: Value, more: &Value) -> Value {
+    let more = more.as_object().expect("members").clone();
+    base.as_object_mut().expect("members").extend(more);
+    base
+}
+
 /// Creates a stream of this name, with `more` in its configuration.
 ///
 /// # Panics
 /// When it is refused.
 pub async fn create(client: &Client, name: &str, more: &Value) {
-    let mut config = json!({"name": name});
-    for (key, value) in more.as_object().expect("members") {
-        config[key] = value.clone();
-    }
+    let config = with(json!({"name": name}), more);
     let made = ask(client, &format!("$JS.API.STREAM.CREATE.{name}"), config).await;
     assert!(made["error"].is_null(), "{made}");
 }
@@ -79,6 +87,29 @@ pub async fn messages(client: &Client, name: &str) -> Vec<Value> {
         }
     }
     messages
+}
+
+/// The payloads of a stream in order.
+///
+/// # Panics
+/// When the stream is not there, or one of them is no text.
+pub async fn payloads(client: &Client, name: &str) -> Vec<String> {
+    let messages = messages(client, name).await;
+    messages
+        .iter()
+        .map(|message| text(message, "data"))
+        .collect()
+}
+
+/// What `data` or `hdrs` of a message says, empty where there is none.
+///
+/// # Panics
+/// When it is no text in base64.
+#[must_use]
+pub fn text(message: &Value, key: &str) -> String {
+    let text = message[key].as_str().unwrap_or_default();
+    let bytes = BASE64.decode(text.as_bytes()).expect("base64");
+    String::from_utf8(bytes).expect("text")
 }
 
 /// Waits until a stream holds so many messages.
@@ -131,6 +162,30 @@ pub fn plain(value: &Value) -> Value {
     }
 }
 
+/// The places where two values differ, each with what is there in the one and in the other.
+#[must_use]
+pub fn differences(one: &Value, other: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare(one, other, "", &mut found);
+    found
+}
+
+fn compare(one: &Value, other: &Value, path: &str, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            a.iter()
+                .for_each(|(key, value)| compare(value, &b[key], &format!("{path}.{key}"), found));
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                compare(a, b, &format!("{path}[{at}]"), found);
+            }
+        }
+        _ if one == other => {}
+        _ => found.push(format!("{path}:\n  {one}\n  {other}")),
+    }
+}
+
 /// The messages of a stream without times and places, and without which stream of its name their
 /// origin was; sorted, for sources come as they come.
 ///
@@ -138,12 +193,7 @@ pub fn plain(value: &Value) -> Value {
 /// When the stream is not there.
 pub async fn origins_of(client: &Client, name: &str) -> Vec<String> {
     let one = |message: &Value| {
-        let text = |key: &str| {
-            let text = message[key].as_str().unwrap_or_default();
-            let bytes = BASE64.decode(text.as_bytes()).expect("base64");
-            String::from_utf8(bytes).expect("text")
-        };
-        let headers = text("hdrs");
+        let headers = text(message, "hdrs");
         let mut lines: Vec<&str> = headers.split("\r\n").collect();
         for line in lines
             .iter_mut()
@@ -152,7 +202,7 @@ pub async fn origins_of(client: &Client, name: &str) -> Vec<String> {
             *line = line.rsplit_once(' ').expect("words").0;
         }
         lines.sort_unstable();
-        format!("{} {lines:?} {}", message["subject"], text("data"))
+        format!("{} {lines:?} {}", message["subject"], text(message, "data"))
     };
     let mut all: Vec<String> = messages(client, name).await.iter().map(one).collect();
     all.sort();

@@ -1,4 +1,4 @@
-//! Waiting for a state, with a bound. The only place under `tests/` that pauses.
+//! Waiting for a state, with a bound.
 
 use std::time::{Duration, Instant};
 

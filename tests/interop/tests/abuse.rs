@@ -13,7 +13,6 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use interop::{Kind, Server, Setup, wait_for};
-use rustix::process::Signal;
 
 const BOUND: Duration = Duration::from_secs(20);
 const MIB: u64 = 1024 * 1024;
@@ -230,7 +229,6 @@ fn broken_configurations_are_refused_whole() {
     const GOOD: &str = "listen: \"127.0.0.1:-1\"\nauthorization { users [ {user: a, password: a} ] }\nno_auth_user: a\n";
     let server = Server::start(Kind::Leaf, &Setup::config(GOOD));
     let mut neighbour = Peer::connect(&server);
-    let path = server.dir().join("server.conf");
     let broken = [
         "authorization { users [ {user: a, pass",
         "listen: \"127.0.0.1:-1\"\nnonsense: 5\n",
@@ -238,16 +236,14 @@ fn broken_configurations_are_refused_whole() {
         "",
     ];
     for round in 0..20 {
-        std::fs::write(&path, broken[round % broken.len()]).unwrap();
-        server.signal(Signal::HUP);
+        server.reload(broken[round % broken.len()]);
         wait_for("the reload to be refused", BOUND, || {
             let refused = server.log().matches("Failed to reload").count();
             (refused > round).then_some(())
         });
         neighbour.is_served();
     }
-    std::fs::write(&path, GOOD).unwrap();
-    server.signal(Signal::HUP);
+    server.reload(GOOD);
     wait_for("the reload to be taken", BOUND, || {
         server.log().contains("Reloaded server").then_some(())
     });

@@ -8,15 +8,17 @@
 )]
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use async_nats::{Client, connect};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use interop::streams::{self, ask, create, publish};
-use interop::{Kind, Server, Setup, free_port, http_get, nats_cli, run};
+use interop::streams::{self, ask, create, differences, publish, with};
+use interop::{Ended, Kind, Server, Setup, free_port, http_get, nats, run};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
+const BOUND: Duration = Duration::from_secs(20);
 /// From where to where.
 const WAYS: &[(Kind, Kind)] = &[
     (Kind::Leaf, Kind::Real),
@@ -29,11 +31,8 @@ const TAR: &[u8] = include_bytes!("../../../firmware/backup/tests/data/stream-2.
 
 /// Gaps, headers, ids, times to live; a consumer that is behind and one that saw nothing.
 async fn fill(client: &Client, name: &str, more: &Value) {
-    let mut config = json!({"subjects": [format!("{name}.>")]});
-    for (key, value) in more.as_object().unwrap() {
-        config[key] = value.clone();
-    }
-    create(client, name, &config).await;
+    let subjects = json!({"subjects": [format!("{name}.>")]});
+    create(client, name, &with(subjects, more)).await;
     for n in 0..40 {
         let subject = format!("{name}.{}", n % 5);
         let (id, ttl) = (format!("id-{n}"), if n % 4 == 0 { "never" } else { "1h" });
@@ -50,11 +49,10 @@ async fn fill(client: &Client, name: &str, more: &Value) {
         .await;
     }
     let consumer = |name: &str, more: Value| {
-        let mut config = json!({"durable_name": name, "ack_policy": "explicit"});
-        for (key, value) in more.as_object().unwrap() {
-            config[key] = value.clone();
-        }
-        config
+        with(
+            json!({"durable_name": name, "ack_policy": "explicit"}),
+            &more,
+        )
     };
     for (durable, more) in [
         (
@@ -82,7 +80,7 @@ async fn fill(client: &Client, name: &str, more: &Value) {
         .await
         .unwrap();
     for n in 0..9 {
-        let message = pulled.next().await.unwrap();
+        let message = timeout(BOUND, pulled.next()).await.unwrap().unwrap();
         if [0, 1, 4, 6].contains(&n) {
             let ack = message.reply.unwrap();
             client.request(ack, "+ACK".into()).await.unwrap();
@@ -141,45 +139,13 @@ fn place(info: &Value) -> Value {
 
 /// The same in both, or the places where they differ.
 fn assert_same(old: &Value, new: &Value, what: &str) {
-    let mut differences = Vec::new();
-    compare(old, new, "", &mut differences);
+    let differences = differences(old, new);
     assert!(differences.is_empty(), "{what}: {differences:#?}");
 }
 
-fn compare(old: &Value, new: &Value, path: &str, found: &mut Vec<String>) {
-    match (old, new) {
-        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
-            a.iter()
-                .for_each(|(key, value)| compare(value, &b[key], &format!("{path}.{key}"), found));
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            for (at, (a, b)) in a.iter().zip(b).enumerate() {
-                compare(a, b, &format!("{path}[{at}]"), found);
-            }
-        }
-        _ if old == new => {}
-        _ => found.push(format!("{path}: {old} became {new}")),
-    }
-}
-
-/// The tool, at home in a folder; what it said, and whether it ended well.
-fn nats(server: &Server, args: &[&str]) -> (bool, String) {
-    let mut command = Command::new(nats_cli());
-    command
-        .args(["--server", &server.url(), "--timeout", "10s"])
-        .args(args)
-        .env("HOME", server.dir())
-        .env("XDG_CONFIG_HOME", server.dir())
-        .env_remove("NATS_URL")
-        .env_remove("NATS_CONTEXT")
-        .stdin(Stdio::null());
-    let ended = run(&mut command);
-    (ended.status.success(), ended.text)
-}
-
 fn done(server: &Server, args: &[&str]) {
-    let (is_well, text) = nats(server, args);
-    assert!(is_well, "nats {args:?}:\n{text}");
+    let ended = run(&mut nats(server, args));
+    assert!(ended.status.success(), "nats {args:?}:\n{}", ended.text);
 }
 
 fn kinds() -> [(&'static str, Value); 3] {
@@ -289,8 +255,12 @@ async fn a_cut_backup_leaves_nothing_and_says_why() {
     flipped[whole.len() / 2] ^= 1;
     for damaged in [cut, &flipped] {
         std::fs::write(&data, damaged).unwrap();
-        let (is_well, text) = nats(&to, &["stream", "restore", path, "--no-progress"]);
-        assert!(!is_well && text.contains("restore failed"), "{text}");
+        let restore = ["stream", "restore", path, "--no-progress"];
+        let Ended { status, text } = run(&mut nats(&to, &restore));
+        assert!(
+            !status.success() && text.contains("restore failed"),
+            "{text}"
+        );
         let info = ask(&new, "$JS.API.STREAM.INFO.ORDERS", Value::Null).await;
         assert_eq!(info["error"]["err_code"], 10059);
     }

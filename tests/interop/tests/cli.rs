@@ -8,10 +8,10 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
-use interop::{Ended, Kind, Server, Setup, nats_cli, run, wait_for};
+use interop::{Ended, Kind, Server, Setup, at_home, nats, nats_cli, run, wait_for};
 
 const BOUND: Duration = Duration::from_secs(15);
 
@@ -34,22 +34,7 @@ impl Cli {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(nats_cli());
-        command
-            .args(["--server", &self.server.url(), "--timeout", "5s"])
-            .args(args);
-        self.at_home(&mut command);
-        command
-    }
-
-    fn at_home(&self, command: &mut Command) {
-        command
-            .env("HOME", self.server.dir())
-            .env("XDG_CONFIG_HOME", self.server.dir());
-        command
-            .env_remove("NATS_URL")
-            .env_remove("NATS_CONTEXT")
-            .stdin(Stdio::null());
+        nats(&self.server, args)
     }
 
     /// Runs to the end; what it said has to hold each of these words.
@@ -186,9 +171,8 @@ fn view(cli: &Cli) {
         nats_cli().display(),
         cli.server.url()
     );
-    let mut command = Command::new("script");
+    let mut command = at_home(&cli.server, "script");
     command.args(["-qec", &line, "/dev/null"]);
-    cli.at_home(&mut command);
     judged(
         &mut command,
         &["stream", "view"],

@@ -250,12 +250,7 @@ fn a_port_in_use_is_named() {
 fn reload_takes_what_can_change() {
     let config = "listen: \"127.0.0.1:-1\"\nmax_payload: 1000\n";
     let server = Server::start(Kind::Leaf, &Setup::config(config));
-    std::fs::write(
-        server.dir().join("server.conf"),
-        config.replace("1000", "2000"),
-    )
-    .expect("written");
-    server.signal(Signal::HUP);
+    server.reload(&config.replace("1000", "2000"));
     wait_for("the reload", BOUND, || {
         server
             .log()
@@ -263,8 +258,7 @@ fn reload_takes_what_can_change() {
             .then_some(())
     });
     assert!(info(server.addr()).contains("\"max_payload\":2000"));
-    std::fs::write(server.dir().join("server.conf"), "bogus: {\n").expect("written");
-    server.signal(Signal::HUP);
+    server.reload("bogus: {\n");
     wait_for("the refusal", BOUND, || {
         server
             .log()

@@ -13,7 +13,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use interop::{Kind, Server, Setup, free_port, http_get, run, wait_for};
-use rustix::process::Signal;
 use serde_json::Value;
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -77,14 +76,9 @@ impl Raw {
     }
 }
 
-fn write(server: &Server, config: &str) {
-    let text = config.replace("$DIR", &server.dir().display().to_string());
-    std::fs::write(server.dir().join("server.conf"), text).unwrap();
-}
-
 /// Reloads, and waits for the `nth` time that this is told.
-fn reload(server: &Server, nth: usize) {
-    server.signal(Signal::HUP);
+fn reload(server: &Server, config: &str, nth: usize) {
+    server.reload(config);
     wait_for("the reload", BOUND, || {
         let log = server.log();
         assert!(!log.contains("Failed to reload"), "{log}");
@@ -109,8 +103,7 @@ fn f1_arguments_outlive_a_reload() {
         let at = dir.path().display().to_string();
         let server = Server::start(kind, &Setup::config(&config).args(["-js", "-sd", &at]));
         let before = document(&http, "/jsz")["config"]["store_dir"].clone();
-        write(&server, &format!("{config}max_payload: 2000\n"));
-        reload(&server, 1);
+        reload(&server, &format!("{config}max_payload: 2000\n"), 1);
         assert_eq!(document(&http, "/varz")["max_payload"], 2000);
         let after = document(&http, "/jsz");
         assert_eq!(after["config"]["store_dir"], before, "{}", kind.name());
@@ -126,8 +119,8 @@ fn f3_an_unchanged_file_is_reloaded() {
         accounts { A { jetstream: enabled, users: [{ user: a, password: a }] } }\n";
     for kind in BOTH {
         let server = Server::start(kind, &Setup::config(config));
-        reload(&server, 1);
-        reload(&server, 2);
+        reload(&server, config, 1);
+        reload(&server, config, 2);
     }
 }
 
@@ -155,8 +148,7 @@ fn f5_remotes_follow_the_file() {
             (alone.clone(), 0),
         ];
         for (nth, (config, links)) in (1..).zip(steps) {
-            write(&server, &config);
-            reload(&server, nth);
+            reload(&server, &config, nth);
             wait_for("the link to follow", BOUND, || {
                 (document(&http, "/leafz")["leafnodes"] == links).then_some(())
             });
@@ -179,8 +171,7 @@ fn f7_a_reload_equals_a_restart() {
     let changes = "accounts { A { jetstream: enabled, users: [{ user: a, password: a }] } }\nmax_payload: 3000\nmax_connections: 7\nping_interval: \"9s\"\nping_max: 4\nwrite_deadline: \"3s\"\n\
         max_control_line: 2048\nserver_tags: [a, b]\nauthorization { timeout: 3 }\n\
         leafnodes { remotes [ { url: \"nats://127.0.0.1:1\", account: A, deny_imports: \"x\" } ] }";
-    write(&server, &config(changes));
-    reload(&server, 1);
+    reload(&server, &config(changes), 1);
     let told = || {
         let mut varz = document(&http, "/varz");
         for changing in [

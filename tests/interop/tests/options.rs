@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions};
 use interop::{Kind, Server, Setup, free_port, http_get, wait_for, wait_for_async};
-use rustix::process::Signal;
 use serde_json::Value;
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -38,8 +37,7 @@ fn feature_flags_are_shown_and_kept() {
         let server = Server::start(kind, &Setup::config(&config(flags)));
         let (_, body) = http_get(&format!("127.0.0.1:{port}"), "/varz");
         let varz: Value = serde_json::from_str(&body).unwrap();
-        std::fs::write(server.dir().join("server.conf"), config("")).unwrap();
-        server.signal(Signal::HUP);
+        server.reload(&config(""));
         wait_for("the reload to be refused", BOUND, || {
             server.log().contains("Failed to reload").then_some(())
         });

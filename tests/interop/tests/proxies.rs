@@ -11,9 +11,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
+use interop::streams::with;
 use interop::{Kind, Server, Setup, free_port, http_get, wait_for};
 use nkeys::KeyPair;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const BOUND: Duration = Duration::from_secs(10);
@@ -45,10 +45,8 @@ impl Peer {
         let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
         let info = lines.next().unwrap().unwrap();
         let info: Value = serde_json::from_str(info.split_once(' ').unwrap().1).unwrap();
-        let mut connect = json!({ "user": user, "pass": "pw", "verbose": false });
-        for (key, value) in more.as_object().unwrap() {
-            connect[key] = value.clone();
-        }
+        let connect = json!({ "user": user, "pass": "pw", "verbose": false });
+        let mut connect = with(connect, more);
         if let Some(key) = by {
             let nonce = info["nonce"].as_str().unwrap();
             let signature = key.sign(nonce.as_bytes()).unwrap();
@@ -145,9 +143,7 @@ fn a_proxy_speaks_for_its_peers_while_it_is_trusted() {
             (gone.len() == 3).then_some(gone)
         });
 
-        let path = server.dir().join("server.conf");
-        std::fs::write(path, config(&[&other], ports)).unwrap();
-        server.signal(Signal::HUP);
+        server.reload(&config(&[&other], ports));
         let log = wait_for("the reload", BOUND, || {
             let log = log_of(&server);
             (log.len() >= 2).then_some(log)

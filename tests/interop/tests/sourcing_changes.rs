@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use async_nats::{Client, connect};
-use interop::streams::{ask, create, holds, origins_of, plain, publish, settled};
+use interop::streams::{
+    ask, create, differences, holds, origins_of, plain, publish, settled, with,
+};
 use interop::{Kind, Server, Setup};
 use serde_json::{Value, json};
 
@@ -16,26 +18,13 @@ type Told = Vec<(String, Value)>;
 
 fn assert_same(real: &Told, ours: &Told) {
     let mut found = Vec::new();
-    for ((what, real), (_, ours)) in real.iter().zip(ours) {
-        compare(real, ours, what, &mut found);
+    for ((what, real), (same, ours)) in real.iter().zip(ours) {
+        assert_eq!(what, same);
+        let differences = differences(real, ours);
+        found.extend(differences.iter().map(|place| format!("{what} {place}")));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
     assert_eq!(real.len(), ours.len());
-}
-
-fn compare(real: &Value, ours: &Value, at: &str, found: &mut Vec<String>) {
-    match (real, ours) {
-        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
-            a.iter()
-                .for_each(|(key, value)| compare(value, &b[key], &format!("{at} .{key}"), found));
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            let pairs = a.iter().zip(b);
-            pairs.for_each(|(a, b)| compare(a, b, at, found));
-        }
-        _ if real == ours => {}
-        _ => found.push(format!("{at}\n  {real}\n  {ours}")),
-    }
 }
 
 fn rename(src: &str, dest: &str) -> Value {
@@ -44,12 +33,7 @@ fn rename(src: &str, dest: &str) -> Value {
 
 /// Origins that no server takes, and some that look so.
 fn origins() -> Vec<Value> {
-    let origin = |more: Value| {
-        let mut origin = json!({"name": "ORDERS"});
-        let more = more.as_object().unwrap().clone();
-        origin.as_object_mut().unwrap().extend(more);
-        origin
-    };
+    let origin = |more: Value| with(json!({"name": "ORDERS"}), &more);
     vec![
         json!({"name": "a.b"}),
         json!({"name": ""}),

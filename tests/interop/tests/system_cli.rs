@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
 
-use interop::{Ended, Kind, Server, Setup, nats_cli, run};
+use interop::{Ended, Kind, Server, Setup, at_home, nats_cli, run};
 
 const CONFIG: &str = r#"
 server_name: shown
@@ -87,15 +86,9 @@ fn typed(server: &Server, user: &str, line: &str) -> Typed {
     let url = server
         .url()
         .replace("nats://", &format!("nats://{user}:{user}@"));
-    let mut command = Command::new(nats_cli());
-    command
-        .args(["--server", &url, "--timeout", "5s"])
-        .args(line.split(' '))
-        .env("HOME", server.dir())
-        .env("XDG_CONFIG_HOME", server.dir())
-        .env_remove("NATS_URL")
-        .env_remove("NATS_CONTEXT")
-        .stdin(Stdio::null());
+    let mut command = at_home(server, nats_cli());
+    command.args(["--server", &url, "--timeout", "5s"]);
+    command.args(line.split(' '));
     let Ended { status, text } = run(&mut command);
     let text = text.replace(&server.dir().display().to_string(), "DIR");
     Typed {

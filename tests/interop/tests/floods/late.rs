@@ -134,8 +134,7 @@ fn the_policy_is_refused_alike_and_kept_over_a_reload() {
         }
         let options = |policy: &str| format!("listen: \"127.0.0.1:-1\"\nwrite_timeout: {policy}\n");
         let server = Server::start(kind, &Setup::config(&options("close")));
-        std::fs::write(server.dir().join("server.conf"), options("retry")).unwrap();
-        server.signal(rustix::process::Signal::HUP);
+        server.reload(&options("retry"));
         wait_for("the reload to be refused", BOUND, || {
             let refused = "config reload not supported for WriteTimeout: old=close, new=retry";
             server.log().contains(refused).then_some(())

@@ -5,7 +5,6 @@ use std::process::{Child, Command, Stdio};
 
 use frond_account::nkey::Role;
 use interop::{Kind, Pki, Server, Setup, python, wait_for, wait_for_async};
-use rustix::process::Signal;
 
 use super::realm::{Realm, key, user_of};
 use super::{BOTH, BOUND, ask, heard, told, watched, works};
@@ -80,12 +79,6 @@ async fn a_url_is_asked_over_tls_with_a_certificate() {
     }
 }
 
-fn reload(server: &Server, config: &str) {
-    let text = config.replace("$DIR", &server.dir().display().to_string());
-    std::fs::write(server.dir().join("server.conf"), text).unwrap();
-    server.signal(Signal::HUP);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reload_reads_preloaded_accounts_again_and_takes_another_resolver() {
     for kind in BOTH {
@@ -115,7 +108,7 @@ async fn a_reload_reads_preloaded_accounts_again_and_takes_another_resolver() {
             let until = super::now_s() + 1;
             claims.nats.revocations.insert(user.key.public_key(), until);
         });
-        reload(&server, &config(&[(&name, revoking.clone())], memory));
+        server.reload(&config(&[(&name, revoking.clone())], memory));
         heard(&mut seen, "revoked").await;
         assert!(works(&bystander).await, "{kind:?}: others stay");
 
@@ -123,7 +116,7 @@ async fn a_reload_reads_preloaded_accounts_again_and_takes_another_resolver() {
         let shop_name = shop.public_key();
         let accounts = [(&name, revoking), (&shop_name, realm.jwt_of(&shop, |_| {}))];
         let full = "resolver: { type: full, dir: \"$DIR/jwt\" }\n";
-        reload(&server, &config(&accounts, full));
+        server.reload(&config(&accounts, full));
         let clerk = user_of(&shop, &shop, |_| {});
         wait_for_async("the other resolver's account", BOUND, async || {
             clerk.is_let_in(&server).await.then_some(())
@@ -143,7 +136,7 @@ async fn a_reload_reads_preloaded_accounts_again_and_takes_another_resolver() {
         }
 
         let renamed = config(&accounts, full).replace(&operator, &realm.renamed_operator_jwt());
-        reload(&server, &renamed);
+        server.reload(&renamed);
         wait_for("the refusal of another operator", BOUND, || {
             server
                 .log()
