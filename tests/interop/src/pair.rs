@@ -1,11 +1,17 @@
 //! A leaf in the domain `shop` and its hub in the domain `hub`, both with streams.
 
+use std::time::Duration;
+
 use async_nats::{Client, connect};
 use serde_json::{Value, json};
 
 use crate::binary::Kind;
 use crate::server::Server;
 use crate::setup::{Setup, free_port};
+use crate::streams::with;
+use crate::wait::wait_for_async;
+
+const LINK_BOUND: Duration = Duration::from_secs(60);
 
 /// The two servers.
 #[derive(Debug)]
@@ -27,13 +33,16 @@ impl Pair {
         Self::through(kinds, link, link)
     }
 
-    /// The leaf dials another port than the hub listens on: that of a proxy.
+    /// The leaf dials another port than the hub listens on: that of a proxy, and the one it is told of, so that it
+    /// never dials past it.
     ///
     /// # Panics
     /// When one of them does not start.
     #[must_use]
     pub fn through((leaf, hub): (Kind, Kind), dialled: u16, link: u16) -> Self {
-        let accepts = format!("leafnodes {{ listen: \"127.0.0.1:{link}\" }}");
+        let accepts = format!(
+            "leafnodes {{ listen: \"127.0.0.1:{link}\", advertise: \"127.0.0.1:{dialled}\" }}"
+        );
         let dials = format!(
             "leafnodes {{ reconnect: 1, remotes: [ {{ url: \"nats-leaf://127.0.0.1:{dialled}\" }} ] }}"
         );
@@ -69,9 +78,17 @@ impl Pair {
 /// When `more` has no members.
 #[must_use]
 pub fn from(domain: &str, name: &str, more: &Value) -> Value {
-    let mut source = json!({"name": name, "external": {"api": format!("$JS.{domain}.API")}});
-    for (key, value) in more.as_object().expect("members") {
-        source[key] = value.clone();
-    }
-    source
+    let external = json!({"api": format!("$JS.{domain}.API")});
+    with(json!({"name": name, "external": external}), more)
+}
+
+/// Waits until the leaf's domain answers a client of the hub.
+///
+/// # Panics
+/// When it does not in time.
+pub async fn linked(hub: &Client) {
+    wait_for_async("the link", LINK_BOUND, async || {
+        hub.request("$JS.shop.API.INFO", "".into()).await.ok()
+    })
+    .await;
 }

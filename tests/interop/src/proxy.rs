@@ -1,5 +1,6 @@
 //! A line between two servers that can be cut, and can keep back what comes from one end.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
@@ -21,7 +22,8 @@ struct Line {
 #[derive(Debug, Default)]
 struct State {
     is_held: bool,
-    open: Vec<TcpStream>,
+    joined: u64,
+    open: BTreeMap<u64, [TcpStream; 2]>,
 }
 
 impl Proxy {
@@ -51,15 +53,17 @@ impl Proxy {
         self.port
     }
 
-    /// Ends every connection there is.
+    /// Ends every connection there is, and says how many those were.
     ///
     /// # Panics
     /// When a relay panicked.
-    pub fn cut(&self) {
+    pub fn cut(&self) -> usize {
         let mut state = self.line.state.lock().expect("no panic");
-        for stream in state.open.drain(..) {
+        let open = std::mem::take(&mut state.open);
+        for stream in open.values().flatten() {
             let _ = stream.shutdown(Shutdown::Both);
         }
+        open.len()
     }
 
     /// Keeps back, or lets go, what comes from those who dialled.
@@ -79,12 +83,17 @@ impl Line {
             return;
         };
         let mut state = self.state.lock().expect("no panic");
-        state.open.extend([kept.0, kept.1]);
+        state.joined += 1;
+        let nth = state.joined;
+        state.open.insert(nth, [kept.0, kept.1]);
         drop(state);
-        let line = Arc::clone(self);
-        spawn(move || line.relay(out.0, out.1, true));
-        let line = Arc::clone(self);
-        spawn(move || line.relay(back.1, back.0, false));
+        for (from, to, may_be_held) in [(out.0, out.1, true), (back.1, back.0, false)] {
+            let line = Arc::clone(self);
+            spawn(move || {
+                line.relay(from, to, may_be_held);
+                line.state.lock().expect("no panic").open.remove(&nth);
+            });
+        }
     }
 
     fn relay(&self, mut from: TcpStream, mut to: TcpStream, may_be_held: bool) {
