@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use interop::{Kind, Server, Setup, free_port, http_ask, http_get, wait_for};
+use interop::{Kind, Server, Setup, free_port, http_ask, http_get, say, wait_for};
 use rustix::process::Signal;
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -27,6 +27,7 @@ fn start(kind: Kind, more: &str) -> (Server, String) {
 fn slow_peers_delay_nobody() {
     let (server, http) = start(Kind::Leaf, "");
     let mut slow = Vec::new();
+    let started = Instant::now();
     for number in 0..200 {
         let mut peer = TcpStream::connect(&http).unwrap();
         let said: &[u8] = match number % 3 {
@@ -37,11 +38,11 @@ fn slow_peers_delay_nobody() {
         // One that was shed meanwhile is as good.
         let _ = peer.write_all(said);
         slow.push(peer);
-        let asked = Instant::now();
         assert_eq!(http_get(&http, "/healthz").0, 200);
-        let took = asked.elapsed();
-        assert!(took < Duration::from_secs(1), "{number}: {took:?}");
     }
+    let took = started.elapsed();
+    say(&format!("200 requests beside slow peers: {took:?}"));
+    assert!(took < BOUND, "they wait for slow peers: {took:?}");
     assert!(!server.log().contains("panic"));
 }
 

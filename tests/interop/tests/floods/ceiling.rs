@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 
 use interop::{Kind, Server, Setup, free_port, wait_for};
-use rustix::process::Signal;
 
 use crate::peer::{BOUND, Peer, RSS_BYTES_MAX, WITH_USER, is_small, varz};
 
@@ -123,17 +122,14 @@ fn a_lower_ceiling_holds_from_the_reload_on() {
         (varz(monitor, "connections_memory") > 30 * 900_000).then_some(())
     });
     assert_eq!(varz(monitor, "connections_crowded_out"), 0);
-    let path = server.dir().join("server.conf");
-    std::fs::write(&path, config(monitor, "16MB")).unwrap();
-    server.signal(Signal::HUP);
+    server.reload(&config(monitor, "16MB"));
     wait_for("the heaviest to go", BOUND, || {
         neighbour.is_served();
         (varz(monitor, "connections_memory") <= CEILING).then_some(())
     });
     assert!(varz(monitor, "connections_crowded_out") > 10);
-    let log = server.log();
-    assert!(
-        log.contains("Reloaded: max_connections_memory = 16777216"),
-        "{log}"
-    );
+    wait_for("the log to tell it", BOUND, || {
+        let told = "Reloaded: max_connections_memory = 16777216";
+        server.log().contains(told).then_some(())
+    });
 }

@@ -12,28 +12,15 @@ const HELLO_BEGUN: &[u8] = &[22, 3, 1, 2, 0, 1];
 
 #[test]
 fn sockets_that_never_say_who_they_are_are_bounded() {
-    let count = room_for(10_000);
+    let _room = room_for(10_000);
     let server = Server::start(Kind::Leaf, &Setup::config(WITH_USER));
     let mut neighbour = Peer::connect(&server);
     let calm = neighbour.calm();
-    let mut crowd = Vec::new();
-    for nth in 0..count {
-        crowd.push(TcpStream::connect(server.addr()).unwrap());
-        if nth % 100 == 0 {
-            neighbour.is_served();
-        }
-    }
+    let crowd = crowd(client_port(&server), 10_000, b"", &mut neighbour);
     Peer::connect(&server);
     neighbour.tell("half-open sockets", calm);
-    let kept = wait_for("the oldest to be let go", BOUND, || {
-        neighbour.is_served();
-        let kept = crowd.iter().filter(|one| !is_cut(one)).count();
-        (kept <= 4096).then_some(kept)
-    });
-    assert!(kept > 0, "the youngest stay");
-    assert!(is_cut(&crowd[0]) && !is_cut(crowd.last().unwrap()));
-    let rss = server.usage().rss_bytes;
-    assert!(rss < RSS_BYTES_MAX, "{rss} bytes");
+    wait_until_kept(&crowd, 4096, &mut neighbour);
+    is_small(&server, RSS_BYTES_MAX, "with half-open sockets");
     let log = server.log();
     assert!(
         log.matches("before they said who they are").count() < 20,
@@ -43,6 +30,7 @@ fn sockets_that_never_say_who_they_are_are_bounded() {
 
 #[test]
 fn handshakes_that_never_end_are_bounded() {
+    let _room = room_for(6000);
     let pki = Pki::new("ca");
     pki.server("server");
     let tls = pki.block("server");
@@ -50,29 +38,20 @@ fn handshakes_that_never_end_are_bounded() {
     let server = Server::start(Kind::Leaf, &Setup::config(&config));
     let mut neighbour = Peer::connect(&server);
     let calm = neighbour.calm();
-    let mut crowd = Vec::new();
-    for nth in 0..room_for(6000) {
-        let mut one = TcpStream::connect(server.addr()).unwrap();
-        one.write_all(HELLO_BEGUN).unwrap();
-        crowd.push(one);
-        if nth % 100 == 0 {
-            neighbour.is_served();
-        }
-    }
-    wait_for("the oldest to be let go", BOUND, || {
-        neighbour.is_served();
-        let kept = crowd.iter().filter(|one| !is_cut(one)).count();
-        (1..=4096).contains(&kept).then_some(())
-    });
+    let crowd = crowd(client_port(&server), 6000, HELLO_BEGUN, &mut neighbour);
+    wait_until_kept(&crowd, 4096, &mut neighbour);
     neighbour.tell("handshakes begun", calm);
-    let rss = server.usage().rss_bytes;
-    assert!(rss < RSS_BYTES_MAX, "{rss} bytes");
+    is_small(&server, RSS_BYTES_MAX, "with handshakes begun");
+}
+
+fn client_port(server: &Server) -> u16 {
+    server.addr().rsplit_once(':').unwrap().1.parse().unwrap()
 }
 
 /// Connects so many times to a port, says this each time, and keeps them all.
 fn crowd(port: u16, count: usize, said: &[u8], neighbour: &mut Peer) -> Vec<TcpStream> {
     let mut crowd = Vec::new();
-    for nth in 0..room_for(count) {
+    for nth in 0..count {
         let mut one = TcpStream::connect(("127.0.0.1", port)).unwrap();
         // It may have been let go already.
         let _ = one.write_all(said);
@@ -96,6 +75,7 @@ fn wait_until_kept(crowd: &[TcpStream], most: usize, neighbour: &mut Peer) {
 
 #[test]
 fn handshakes_before_the_first_word_are_bounded() {
+    let _room = room_for(3000);
     let (pki, monitor) = (Pki::new("ca"), free_port());
     pki.server("server");
     let tls = pki.block("server");
@@ -106,11 +86,10 @@ fn handshakes_before_the_first_word_are_bounded() {
     let server = Server::start(Kind::Leaf, &Setup::config(&config));
     let mut neighbour = Peer::connect(&server);
     let calm = neighbour.calm();
-    let port = server.addr().rsplit_once(':').unwrap().1.parse().unwrap();
     // The head promises 16 KiB; all but the last byte of a long hello come.
     let mut begun = vec![22, 3, 1, 0x3f, 0xff, 1, 0, 0x3f, 0xfb];
     begun.resize(12_000, 0);
-    let crowd = crowd(port, 3000, &begun, &mut neighbour);
+    let crowd = crowd(client_port(&server), 3000, &begun, &mut neighbour);
     // Half of an eighth of the ceiling is theirs.
     wait_until_kept(&crowd, 1024, &mut neighbour);
     neighbour.tell("TLS-first handshakes begun", calm);
@@ -120,6 +99,7 @@ fn handshakes_before_the_first_word_are_bounded() {
 
 #[test]
 fn upgrades_that_never_end_are_bounded() {
+    let _room = room_for(3000);
     let (port, monitor) = (free_port(), free_port());
     let config = format!(
         "{WITH_USER}http: \"127.0.0.1:{monitor}\"\nmax_connections_memory: 16MB\n\
@@ -140,6 +120,7 @@ fn upgrades_that_never_end_are_bounded() {
 
 #[test]
 fn leafnodes_that_never_say_who_they_are_are_bounded() {
+    let _room = room_for(6000);
     let (port, monitor) = (free_port(), free_port());
     let config = format!(
         "{WITH_USER}http: \"127.0.0.1:{monitor}\"\nmax_connections_memory: 16MB\n\

@@ -23,13 +23,14 @@ use peer::{BOUND, OPTIONS, Peer, RSS_BYTES_MAX, WITH_USER, room_for};
 
 #[test]
 fn a_storm_of_reconnects_is_served() {
-    let count = room_for(5000);
+    const COUNT: u64 = 5000;
+    let _room = room_for(COUNT);
     let server = Server::start(Kind::Leaf, &Setup::config(WITH_USER));
     let mut neighbour = Peer::connect(&server);
     let calm = neighbour.calm();
     let hello = format!("CONNECT {OPTIONS}\r\nSUB storm 1\r\nPING\r\n");
     for round in 0..2 {
-        let storm: Vec<TcpStream> = (0..count)
+        let storm: Vec<TcpStream> = (0..COUNT)
             .map(|_| {
                 let mut one = TcpStream::connect(server.addr()).unwrap();
                 one.set_read_timeout(Some(BOUND)).unwrap();

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use interop::{Server, http_get, say};
@@ -77,8 +78,13 @@ impl Peer {
     }
 }
 
-/// As many sockets as this process may open, and no more than `wanted`.
-pub(crate) fn room_for(wanted: usize) -> usize {
+/// Sockets and files of the tests that run beside a crowd.
+const OTHERS: u64 = 512;
+
+/// Makes room for so many sockets in this process, for one crowd at a time; panics when there may not be so much.
+pub(crate) fn room_for(count: u64) -> MutexGuard<'static, ()> {
+    static ROOM: Mutex<()> = Mutex::new(());
+    let room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = getrlimit(Resource::Nofile);
     let most = Rlimit {
         current: limit.maximum,
@@ -86,7 +92,12 @@ pub(crate) fn room_for(wanted: usize) -> usize {
     };
     let _ = setrlimit(Resource::Nofile, most);
     let may = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    wanted.min(usize::try_from(may).unwrap().saturating_sub(256))
+    let wanted = count + OTHERS;
+    assert!(
+        may >= wanted,
+        "a crowd of {count} sockets needs `ulimit -Hn {wanted}`, which is {may} here"
+    );
+    room
 }
 
 /// Reads until the peer closes; false while it is open.
