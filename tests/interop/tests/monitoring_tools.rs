@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::time::Duration;
 
 use async_nats::jetstream::{self, consumer, stream};
 use futures_util::StreamExt as _;
@@ -62,7 +63,8 @@ impl Watched {
         let ack = context.publish("orders.1", "x".into()).await.unwrap();
         ack.await.unwrap();
         let mut messages = work.messages().await.unwrap();
-        messages.next().await.unwrap().unwrap();
+        let first = tokio::time::timeout(Duration::from_secs(20), messages.next());
+        first.await.unwrap().unwrap().unwrap();
         Self {
             server,
             http,

@@ -103,13 +103,15 @@ fn the_address_a_proxy_tells_is_the_peers() {
             .iter()
             .map(|row| row["ip"].clone())
             .collect();
-        let log = server.log();
-        let warned: Vec<_> = log
-            .lines()
-            .filter_map(|line| line.split_once("Error reading PROXY protocol header from "))
-            .map(|(_, rest)| rest.split_once(": ").unwrap().1.to_owned())
-            .collect();
-        assert_eq!(warned.len(), 7, "{log}");
+        let warned = wait_for("seven warnings", BOUND, || {
+            let log = server.log();
+            let lines = log.lines();
+            let warned: Vec<String> = lines
+                .filter_map(|line| line.split_once("Error reading PROXY protocol header from "))
+                .filter_map(|(_, rest)| Some(rest.split_once(": ")?.1.to_owned()))
+                .collect();
+            (warned.len() >= 7).then_some(warned)
+        });
         shown.push((told, reasons, open, warned));
     }
     assert_eq!(shown[1], shown[0]);

@@ -7,15 +7,15 @@
     reason = "tests fail by panicking, and touch files"
 )]
 
-use std::process::Command;
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, HeaderMap, Subscriber, jetstream};
 use futures_util::StreamExt as _;
-use interop::{Kind, Server, Setup, free_port, nats_cli, wait_for_async};
+use interop::{Kind, Server, Setup, free_port, nats, run, wait_for_async};
 use serde_json::Value;
 
 const BOUND: Duration = Duration::from_secs(20);
+const QUIET: Duration = Duration::from_millis(300);
 
 const CONFIG: &str = r#"
 server_name: traced
@@ -263,7 +263,8 @@ async fn over_link(leaf: Kind, hub: Kind, only: bool) -> Vec<Value> {
         .unwrap();
     let mut told = vec![next(&mut traces).await, next(&mut traces).await];
     told.sort_by_key(|event| event.pointer("/request/header/Nats-Trace-Hop").is_some());
-    let got = tokio::time::timeout(Duration::from_millis(200), heard.next()).await;
+    let wait = if only { QUIET } else { BOUND };
+    let got = tokio::time::timeout(wait, heard.next()).await;
     assert_eq!(got.is_err(), only);
     told
 }
@@ -295,16 +296,12 @@ async fn the_cli_shows_a_trace() {
         let client = async_nats::connect(server.url()).await.unwrap();
         let _heard = client.subscribe("shop.*").await.unwrap();
         client.flush().await.unwrap();
-        let url = server.url();
-        let output = tokio::task::spawn_blocking(move || {
-            let mut cli = Command::new(nats_cli());
-            cli.args(["--server", &url, "trace", "shop.open"]);
-            cli.output().unwrap()
-        });
-        let output = output.await.unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success() && text.contains("shop.*"), "{text}");
-        shown.push(text);
+        let mut cli = nats(&server, &["trace", "shop.open"]);
+        let ended = tokio::task::spawn_blocking(move || run(&mut cli));
+        let ended = ended.await.unwrap();
+        let is_well = ended.status.success() && ended.text.contains("shop.*");
+        assert!(is_well, "{}", ended.text);
+        shown.push(ended.text);
     }
     let lines = |text: &String| text.lines().count();
     assert_eq!(lines(&shown[0]), lines(&shown[1]), "{shown:?}");

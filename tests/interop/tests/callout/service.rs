@@ -130,7 +130,7 @@ fn answer(user: &str, request: &Value, keys: &Keys) -> Option<String> {
         "other-issuer" => signer = Arc::new(KeyPair::new_account()),
         "nowhere" => claims["aud"] = "NOPE".into(),
         "expired" => claims["exp"] = (now() - 10).into(),
-        "brief" => claims["exp"] = (now() + 2).into(),
+        "brief" => claims["exp"] = (now() + 4).into(),
         "leaf-only" => claims["nats"]["allowed_connection_types"] = json!(["LEAFNODE"]),
         "nightly" => {
             claims["nats"]["times"] = json!([{ "start": "00:00:00", "end": "00:00:00" }]);

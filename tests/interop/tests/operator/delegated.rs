@@ -78,7 +78,7 @@ impl World {
             })
             .collect();
         Setup::config(&realm.config(&format!(
-            "server_name: S\ndebug: true\nauthorization {{ timeout: 1 }}\nresolver: MEMORY\n\
+            "server_name: S\ndebug: true\nauthorization {{ timeout: 2 }}\nresolver: MEMORY\n\
              resolver_preload {{ {}: {}, {}: {asking}, {} }}\n{more}",
             realm.system.public_key(),
             realm.system_jwt(),

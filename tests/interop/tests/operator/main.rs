@@ -245,7 +245,7 @@ async fn scopes_bearers_and_ends_are_kept() {
         );
 
         turns_strangers_away(&server, &realm, &scoped).await;
-        let brief = realm.user(|user| user.expires = now_s() + 2);
+        let brief = realm.user(|user| user.expires = now_s() + 4);
         let (_client, mut seen) = watched(&brief, &server).await;
         heard(&mut seen, "user authentication expired").await;
         wait_for_async("the end of the last second", BOUND, async || {

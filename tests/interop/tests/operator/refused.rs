@@ -31,8 +31,12 @@ fn wrong(realm: &Realm) -> Vec<Creds> {
         realm.user(|user| user.nats.may.allowed_connection_types = vec!["LEAFNODE".into()]),
         realm.user(|user| user.nats.may.bearer_token = true),
         realm.user(|user| {
-            user.nats.may.times =
-                serde_json::from_str(r#"[{"start":"00:00:00","end":"00:00:01"}]"#).unwrap();
+            let hour = (now_s() / 3600 + 12) % 24;
+            let far = serde_json::json!([
+                {"start": format!("{hour:02}:00:00"), "end": format!("{hour:02}:59:59")}
+            ]);
+            user.nats.may.times = serde_json::from_value(far).unwrap();
+            user.nats.may.times_location = "UTC".into();
         }),
     ]
 }
@@ -90,7 +94,11 @@ async fn the_log_says_what_is_wrong_with_a_jwt() {
             let reasons: Vec<_> = rows.iter().map(|row| row["reason"].clone()).collect();
             (reasons.len() == all.len()).then_some(reasons)
         });
-        shown.push((said(&server), reasons));
+        let said = wait_for("the last of it to be said", BOUND, || {
+            let said = said(&server);
+            (said.len() >= 2 * all.len()).then_some(said)
+        });
+        shown.push((said, reasons));
     }
     let (theirs, ours) = (&shown[1], &shown[0]);
     assert_eq!(ours, theirs);
