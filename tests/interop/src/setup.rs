@@ -1,7 +1,9 @@
 //! How a server is to be started.
 
 use std::net::TcpListener;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Arguments and configuration for one server. `$DIR` in the configuration becomes the server's own folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,13 +62,25 @@ impl Setup {
 
 /// A port nobody listens on at this moment, for listeners which have to be known before they exist.
 ///
+/// It is below those that systems hand out by themselves, so that no other socket gets it meanwhile, and this process is
+/// told it once.
+///
 /// # Panics
-/// When loopback has no port left.
+/// When no port is left.
 #[must_use]
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-    listener
-        .local_addr()
-        .expect("a bound listener has an address")
-        .port()
+    const PORTS: Range<u32> = 10_000..32_000;
+    static TOLD: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(101);
+    let mut ports = PORTS.map(|_| {
+        let nth = start.wrapping_add(TOLD.fetch_add(1, Ordering::Relaxed));
+        PORTS.start + nth % (PORTS.end - PORTS.start)
+    });
+    let free = ports.find_map(|port| {
+        let port = u16::try_from(port).ok()?;
+        TcpListener::bind(("127.0.0.1", port))
+            .is_ok()
+            .then_some(port)
+    });
+    free.expect("loopback has a free port")
 }
