@@ -31,11 +31,6 @@ impl Rest {
         *self = Self::default();
     }
 
-    /// Whether it lasts.
-    pub(crate) fn lasts(&self, now: Instant) -> bool {
-        self.until.is_some_and(|until| until > now)
-    }
-
     /// When what is due at `at` is tried.
     pub(crate) fn after(&self, at: Instant) -> Instant {
         self.until.map_or(at, |until| until.max(at))

@@ -35,11 +35,12 @@ enum Source {
 impl JetStream {
     /// Fires what is due in a stream.
     pub(crate) fn fire_due(&mut self, id: StreamId, reach: &dyn Reach) {
-        let now = self.now;
-        while let Some(host) = self.hosts.get_mut(&id)
-            && !host.rest.lasts(now.mono)
-            && let Some((seq, due)) = host.stream.due_schedule(now.wall, &self.ages)
-        {
+        let (now, ages) = (self.now.wall, &self.ages);
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        // Each once: what is refused is due again.
+        for (seq, due) in host.stream.due_schedules(now, ages) {
             let firing = Firing {
                 seq,
                 due,

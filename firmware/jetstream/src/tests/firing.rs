@@ -127,6 +127,26 @@ fn refused(change: impl FnOnce(&mut World), remedy: impl FnOnce(&mut World)) {
     assert_eq!(stored(&world), [(3, "t.a".into()), (4, "t.b".into())]);
 }
 
+fn allow(world: &mut World, size: i64) {
+    let config = format!(
+        r#"{{"name":"S","subjects":["s.>","t.>"],"allow_msg_schedules":true,"allow_msg_ttl":true,"max_msg_size":{size}}}"#
+    );
+    let answer = world.ask("$JS.API.STREAM.UPDATE.S", &config);
+    assert!(answer.contains("\"config\""), "{answer}");
+}
+
+#[test]
+fn a_schedule_that_is_refused_does_not_hold_others_up() {
+    let mut world = world();
+    let large = [AT[0], AT[1], ("X", &"x".repeat(300))];
+    schedule(&mut world, "s.a", &large);
+    schedule(&mut world, "s.b", &LATER);
+    allow(&mut world, 200);
+    world.pass(60 * SECOND);
+    let left = [(1, "s.a".into()), (3, "t.b".into())];
+    assert_eq!(stored(&world), left);
+}
+
 #[test]
 fn schedules_keep_to_the_limits_and_try_again() {
     let account = |bytes| AccountLimits {
@@ -134,12 +154,5 @@ fn schedules_keep_to_the_limits_and_try_again() {
         ..AccountLimits::default()
     };
     refused(|it| it.limit(account(1)), |it| it.limit(account(-1)));
-    let update = |world: &mut World, size: i64| {
-        let config = format!(
-            r#"{{"name":"S","subjects":["s.>","t.>"],"allow_msg_schedules":true,"allow_msg_ttl":true,"max_msg_size":{size}}}"#
-        );
-        let answer = world.ask("$JS.API.STREAM.UPDATE.S", &config);
-        assert!(answer.contains("\"config\""), "{answer}");
-    };
-    refused(|it| update(it, 10), |it| update(it, -1));
+    refused(|it| allow(it, 10), |it| allow(it, -1));
 }

@@ -37,10 +37,15 @@ impl Stream {
             .filter(|_| is_on && !self.config.sealed)
     }
 
-    /// A schedule that is due, told once.
-    pub(crate) fn due_schedule(&mut self, now: Timestamp, ages: &Ages) -> Option<(Seq, Timestamp)> {
-        self.scheduled_at(ages)?;
-        self.calendar.take_due(now)
+    /// The schedules that are due, each told once.
+    pub(crate) fn due_schedules(&mut self, now: Timestamp, ages: &Ages) -> Vec<(Seq, Timestamp)> {
+        let mut due = Vec::new();
+        while self.scheduled_at(ages).is_some()
+            && let Some(schedule) = self.calendar.take_due(now)
+        {
+            due.push(schedule);
+        }
+        due
     }
 
     /// What a schedule that was due then publishes: its own message or that of its source.
