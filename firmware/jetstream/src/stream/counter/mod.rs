@@ -123,7 +123,7 @@ impl Stream {
     fn total(&self, subject: &str) -> Result<Total, Unknown> {
         let on_its_way = self.inflight.of_subject(subject) > 0;
         let is_of = |p: &&Proposed| p.subject == subject.as_bytes();
-        let newest = on_its_way.then(|| self.inflight.iter().filter(is_of).next_back());
+        let newest = on_its_way.then(|| self.inflight.iter().rfind(is_of));
         if let Some(Proposed {
             seq,
             proposal: Proposal::Keep(body, _),

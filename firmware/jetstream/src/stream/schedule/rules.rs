@@ -113,7 +113,7 @@ impl Stream {
     fn last_mark(&self, subject: &str) -> Option<Mark> {
         let is_of = |p: &&Proposed| p.subject == subject.as_bytes();
         let on_its_way = self.inflight.of_subject(subject) > 0;
-        let newest = on_its_way.then(|| self.inflight.iter().filter(is_of).next_back());
+        let newest = on_its_way.then(|| self.inflight.iter().rfind(is_of));
         if let Some(Proposal::Keep(body, _)) = newest.flatten().map(|p| &p.proposal) {
             return Some(Mark::decode(body.mark()));
         }
