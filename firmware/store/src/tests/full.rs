@@ -141,6 +141,16 @@ fn compare(disk: &MemoryDisk, kept: Vec<u64>, last_other: u64) {
 }
 
 #[test]
+fn space_inside_the_block_store_still_counts_after_there_was_too_little() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = filled(&disk, true);
+    // Enough with what is free inside, and not without.
+    disk.faults.free.store(200 * 1024, Relaxed);
+    disk.faults.is_full.store(false, Relaxed);
+    store.checkpointer.checkpoint().unwrap();
+}
+
+#[test]
 fn what_brings_no_message_is_kept_with_the_last_pages_of_the_block_store() {
     let disk = MemoryDisk::default();
     let (mut store, _) = open(&disk, 1);
