@@ -64,6 +64,8 @@ pub struct JetStream {
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
     pub(crate) fresh: BTreeSet<StreamId>,
+    /// When the operator was told that all storage is used.
+    pub(crate) told_exceeded: Option<Instant>,
     last_sub: u64,
 }
 
@@ -147,6 +149,7 @@ impl JetStream {
             reminders: BTreeMap::new(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
+            told_exceeded: None,
             last_sub: 0,
             facts,
         };

@@ -13,6 +13,7 @@ mod body_cache;
 mod consumer;
 mod counting;
 pub mod errors;
+mod exceeded;
 mod facts;
 mod fetches;
 mod host;

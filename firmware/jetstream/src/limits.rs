@@ -1,5 +1,7 @@
 //! Every bound of this crate, named by its unit.
 
+use std::time::Duration;
+
 /// Levels of nesting an API request may have.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// A stream's or consumer's name, in bytes.
@@ -20,6 +22,8 @@ pub const REPLICAS_MAX: i64 = 5;
 pub const WINDOW_NS_MIN: i64 = 100_000_000;
 /// Duplicate window when none is asked for, in nanoseconds.
 pub const DUPLICATE_WINDOW_NS: i64 = 120_000_000_000;
+/// The operator is told no more often than this that all storage is used.
+pub const EXCEEDED_TOLD_EVERY: Duration = Duration::from_secs(10);
 /// Streams or consumers named by one answer.
 pub const NAMES_PAGE_MAX: usize = 1024;
 /// Streams or consumers described by one answer.

@@ -99,6 +99,7 @@ impl JetStream {
         if let (Err(error), Some(host)) = (committed, self.hosts.get(&id)) {
             let nack = refusal(&host.stream.config.name, &error);
             self.answer_part(id, reply.as_deref(), nack);
+            self.tell_exceeded(id, &error);
         }
     }
 

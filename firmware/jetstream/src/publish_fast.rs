@@ -163,6 +163,7 @@ impl JetStream {
     }
 
     pub(crate) fn refuse(&mut self, id: StreamId, message: &MessageBuf, error: &ApiError) {
+        self.tell_exceeded(id, error);
         let host = self.hosts.get(&id).map(|host| &host.stream);
         let Some(stream) = host.filter(|stream| !stream.config.no_ack) else {
             return;

@@ -9,6 +9,7 @@ mod consuming;
 mod counters;
 mod cycles;
 mod disk;
+mod exceeded;
 mod fast;
 mod firing;
 mod lost;

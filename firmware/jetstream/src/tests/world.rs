@@ -25,6 +25,8 @@ pub(super) struct World {
     /// What the disk has read and not told yet; `None` when it tells at once.
     pub(super) reads: Option<Vec<(Ticket, Fetched)>>,
     pub(super) sent: Vec<Sent>,
+    /// What the operator was told.
+    pub(super) logs: Vec<String>,
     /// How often the node was woken.
     pub(super) woken: usize,
     listeners: Listeners,
@@ -85,6 +87,7 @@ impl World {
             is_prompt: true,
             reads: None,
             sent: Vec::new(),
+            logs: Vec::new(),
             woken: 0,
             listeners: Listeners::default(),
             asked: 0,
@@ -292,7 +295,7 @@ impl World {
                     }
                 }
             }
-            Output::Log { .. } => {}
+            Output::Log { text, .. } => self.logs.push(text),
         }
     }
 
