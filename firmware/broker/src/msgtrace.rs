@@ -340,6 +340,9 @@ struct Asked {
 
 impl Asked {
     fn read(block: &[u8]) -> Option<Self> {
+        if !names_a_trace(block) {
+            return None;
+        }
         let (mut by_name, mut by_context) = (false, false);
         for (key, value) in Headers::new(block).iter() {
             if key == DEST.as_bytes() {
@@ -348,7 +351,7 @@ impl Asked {
                     return None;
                 }
                 by_name |= !value.is_empty();
-            } else if key.eq_ignore_ascii_case(b"traceparent") {
+            } else if key.eq_ignore_ascii_case(CONTEXT) {
                 by_context |= is_sampled(&String::from_utf8_lossy(value.trim_ascii()));
             }
         }
@@ -384,6 +387,16 @@ impl Asked {
     }
 }
 
+/// Whether some line begins as those do that ask for a trace: most messages have none, and a
+/// header may be very long.
+fn names_a_trace(block: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', block).any(|end| {
+        let line = block.get(end + 1..).unwrap_or_default();
+        let context = line.get(..CONTEXT.len()).unwrap_or_default();
+        line.starts_with(DEST.as_bytes()) || context.eq_ignore_ascii_case(CONTEXT)
+    })
+}
+
 /// A header block that starts no trace on any server.
 pub(crate) fn untraced(header: &[u8]) -> Vec<u8> {
     redirected(header, DISABLED)
@@ -397,6 +410,7 @@ pub(crate) fn redirected(header: &[u8], dest: &str) -> Vec<u8> {
 }
 
 const DEST: &str = "Nats-Trace-Dest";
+const CONTEXT: &[u8] = b"traceparent";
 const ONLY: &str = "Nats-Trace-Only";
 const HOP: &str = "Nats-Trace-Hop";
 const ORIGIN_ACCOUNT: &str = "Nats-Trace-Origin-Account";

@@ -1,6 +1,8 @@
 //! Headers of tracing systems that ask for a request to be measured.
 //! spec: nats-server v2.15.1 server/accounts.go `shouldSample`.
 
+use std::collections::BTreeMap;
+
 use frond_wire::Headers;
 
 /// Header keys in canonical form with their values, sorted by key.
@@ -59,17 +61,13 @@ pub(crate) fn is_sampled(context: &str) -> bool {
 }
 
 fn read(block: &[u8]) -> TraceHeaders {
-    let mut all: TraceHeaders = Vec::new();
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (key, value) in Headers::new(block).iter() {
         let key = canonical(&String::from_utf8_lossy(key));
         let value = String::from_utf8_lossy(value).trim().to_owned();
-        match all.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.push(value),
-            None => all.push((key, vec![value])),
-        }
+        all.entry(key).or_default().push(value);
     }
-    all.sort();
-    all
+    all.into_iter().collect()
 }
 
 /// spec: Go net/textproto `CanonicalMIMEHeaderKey`

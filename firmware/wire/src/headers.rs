@@ -92,15 +92,26 @@ pub fn append(block: &mut Vec<u8>, key: &str, value: &str) {
 
 /// Removes every line with exactly this key; a block left without any line becomes empty.
 pub fn remove(block: &mut Vec<u8>, key: &str) {
-    while let Some(start) = find_key(block, key) {
-        let Some(len) = memmem::find(block.get(start..).unwrap_or_default(), CR_LF) else {
-            return;
-        };
-        block.drain(start..start + len + CR_LF.len());
-        if block.len() <= EMPTY_BLOCK_BYTES {
-            block.clear();
+    let Some(first) = find_key(block, key) else {
+        return;
+    };
+    // In one pass, however many there are.
+    let (before, rest) = block.split_at_checked(first).unwrap_or_default();
+    let mut kept = before.to_vec();
+    let mut rest = rest;
+    while let Some(len) = line_len(rest) {
+        let (line, after) = rest.split_at_checked(len + CR_LF.len()).unwrap_or_default();
+        let value = line.strip_prefix(key.as_bytes());
+        if value.is_none_or(|value| !value.starts_with(b":")) {
+            kept.extend_from_slice(line);
         }
+        rest = after;
     }
+    kept.extend_from_slice(rest);
+    if kept.len() <= EMPTY_BLOCK_BYTES {
+        kept.clear();
+    }
+    *block = kept;
 }
 
 /// Replaces what the block has for this key by one line at its end.
@@ -159,11 +170,18 @@ fn find_key(block: &[u8], key: &str) -> Option<usize> {
 fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = block;
     core::iter::from_fn(move || {
-        let end = memmem::find(rest, CR_LF)?;
+        let end = line_len(rest)?;
         let (line, after) = rest.split_at_checked(end)?;
         rest = after.get(CR_LF.len()..)?;
         (!line.is_empty()).then_some(line)
     })
+}
+
+/// Bytes before the next CR LF.
+fn line_len(rest: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', rest)
+        .filter_map(|at| at.checked_sub(1))
+        .find(|at| rest.get(*at) == Some(&b'\r'))
 }
 
 fn trim_start(value: &[u8]) -> &[u8] {

@@ -86,3 +86,15 @@ fn a_value_is_replaced_where_it_stands() {
     replace(&mut block, "C", "3");
     assert_eq!(block, b"NATS/1.0\r\nA: x  y\r\nB: 2\r\nC: 3\r\n\r\n");
 }
+
+#[test]
+fn every_line_of_a_key_goes_and_only_those() {
+    let mut block = b"NATS/1.0\r\nA: 1\r\nAB: A: 2\r\nA:\r\n A: 3\r\nA: 4\r\n\r\n".to_vec();
+    remove(&mut block, "A");
+    assert_eq!(block, b"NATS/1.0\r\nAB: A: 2\r\n A: 3\r\n\r\n");
+    remove(&mut block, "C");
+    assert_eq!(block, b"NATS/1.0\r\nAB: A: 2\r\n A: 3\r\n\r\n");
+    let mut only = b"NATS/1.0\r\nA: 1\r\nA: 2\r\n\r\n".to_vec();
+    remove(&mut only, "A");
+    assert_eq!(only, b"");
+}
