@@ -10,8 +10,16 @@ use crate::limits::{LOBBY_BYTES, UPGRADES_MAX};
 /// what they hold together.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
+    /// Some of them may be through.
     peers: RefCell<VecDeque<Peer>>,
-    held: Rc<Cell<usize>>,
+    all: Rc<Together>,
+}
+
+/// How many are not through yet, and the bytes they hold.
+#[derive(Debug, Default)]
+struct Together {
+    peers: Cell<usize>,
+    bytes: Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -20,11 +28,11 @@ struct Peer {
     place: Rc<Place>,
 }
 
-/// What one of them holds.
+/// What one of them holds, until it is through or has to go.
 #[derive(Debug)]
 struct Place {
-    bytes: Cell<usize>,
-    all: Rc<Cell<usize>>,
+    bytes: Cell<Option<usize>>,
+    all: Rc<Together>,
 }
 
 /// The place of one peer, which is free when this is dropped.
@@ -34,9 +42,10 @@ pub(crate) struct Seat(Rc<Place>);
 impl Waiting {
     /// A place for one more; [`Waiting::add`] tells whose it is.
     pub(crate) fn seat(&self) -> Seat {
+        self.all.peers.set(self.all.peers.get() + 1);
         let place = Place {
-            bytes: Cell::new(0),
-            all: Rc::clone(&self.held),
+            bytes: Cell::new(Some(0)),
+            all: Rc::clone(&self.all),
         };
         place.hold(LOBBY_BYTES);
         Seat(Rc::new(place))
@@ -45,24 +54,25 @@ impl Waiting {
     /// One more is on its way in; of too many the oldest is let go.
     pub(crate) fn add(&self, seat: &Seat, task: AbortHandle) {
         let mut peers = self.peers.borrow_mut();
-        if peers.len() >= UPGRADES_MAX {
-            peers.retain(|one| !one.task.is_finished());
-        }
-        if peers.len() >= UPGRADES_MAX
-            && let Some(oldest) = peers.pop_front()
-        {
-            oldest.go();
-        }
         peers.push_back(Peer {
             task,
             place: Rc::clone(&seat.0),
         });
+        while self.all.peers.get() > UPGRADES_MAX
+            && let Some(oldest) = peers.pop_front()
+        {
+            oldest.go();
+        }
+        // Of those who are through only as many are kept as are not.
+        if peers.len() >= 2 * UPGRADES_MAX {
+            peers.retain(|one| one.place.is_taken());
+        }
     }
 
     /// Lets the oldest `count` go.
     pub(crate) fn shed(&self, count: usize) {
         let mut peers = self.peers.borrow_mut();
-        peers.retain(|one| !one.task.is_finished());
+        peers.retain(|one| one.place.is_taken());
         let count = count.min(peers.len());
         for one in peers.drain(..count) {
             one.go();
@@ -71,11 +81,11 @@ impl Waiting {
 
     /// Lets the oldest go until all together hold no more than this.
     pub(crate) fn relieve(&self, bytes_max: usize) {
-        if self.held.get() <= bytes_max {
+        if self.all.bytes.get() <= bytes_max {
             return;
         }
         let mut peers = self.peers.borrow_mut();
-        while self.held.get() > bytes_max
+        while self.all.bytes.get() > bytes_max
             && let Some(oldest) = peers.pop_front()
         {
             oldest.go();
@@ -85,21 +95,35 @@ impl Waiting {
     /// What all of them hold.
     #[cfg(test)]
     pub(crate) fn held_bytes(&self) -> usize {
-        self.held.get()
+        self.all.bytes.get()
     }
 }
 
 impl Peer {
     fn go(self) {
         self.task.abort();
-        self.place.hold(0);
+        self.place.free();
     }
 }
 
 impl Place {
+    const fn is_taken(&self) -> bool {
+        self.bytes.get().is_some()
+    }
+
     fn hold(&self, bytes: usize) {
-        let before = self.bytes.replace(bytes);
-        self.all.set(self.all.get().saturating_sub(before) + bytes);
+        if let Some(before) = self.bytes.get() {
+            self.bytes.set(Some(bytes));
+            let all = &self.all.bytes;
+            all.set(all.get().saturating_sub(before) + bytes);
+        }
+    }
+
+    fn free(&self) {
+        self.hold(0);
+        if self.bytes.take().is_some() {
+            self.all.peers.set(self.all.peers.get().saturating_sub(1));
+        }
     }
 }
 
@@ -112,7 +136,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.hold(0);
+        self.0.free();
     }
 }
 
@@ -140,6 +164,21 @@ mod tests {
         assert_eq!(waiting.held_bytes(), UPGRADES_MAX * LOBBY_BYTES);
         drop(seats);
         assert_eq!(waiting.held_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn who_is_through_takes_no_place_of_others() {
+        let waiting = Waiting::default();
+        let wait = || tokio::spawn(std::future::pending::<()>());
+        let (first, task) = (waiting.seat(), wait());
+        waiting.add(&first, task.abort_handle());
+        for _ in 0..10 * UPGRADES_MAX {
+            let through = waiting.seat();
+            waiting.add(&through, wait().abort_handle());
+        }
+        assert!(!task.is_finished());
+        assert!(waiting.peers.borrow().len() <= 2 * UPGRADES_MAX);
+        assert_eq!(waiting.held_bytes(), LOBBY_BYTES);
     }
 
     #[tokio::test]
