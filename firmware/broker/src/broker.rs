@@ -11,13 +11,14 @@ use crate::closing::ClosedRing;
 use crate::connection::{Connection, Kind, Session, State};
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::latency::Notice;
-use crate::limits::{CONNECTION_BYTES, SECURED_BYTES};
+use crate::limits::{CONNECTION_BYTES, DELIVERIES_PER_TURN, OPERATIONS_PER_TURN, SECURED_BYTES};
 use crate::links::LinkSlot;
 use crate::msgtrace::Tracing;
 use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::strangers::Strangers;
+use crate::taken::Share;
 use crate::{
     Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, Security,
     ServerFacts, Setup, Taken, Totals, Traffic,
@@ -222,12 +223,13 @@ impl Broker {
             Some(slot) => self.run(*slot, buf, &mut consumed),
         };
         self.settle();
+        let stalls = self.stalled && self.limits.holds_producers();
         let next = match next {
-            Next::Read(need) if self.stalled && self.limits.holds_producers() => {
+            Next::Read(_) | Next::Turn if stalls => {
                 self.totals.stalls += 1;
-                Next::Stall(need)
+                Next::Stall
             }
-            Next::Read(_) | Next::Stall(_) | Next::Verify | Next::Never => next,
+            Next::Read(_) | Next::Turn | Next::Stall | Next::Verify | Next::Never => next,
         };
         self.stalled = false;
         Taken { consumed, next }
@@ -312,7 +314,7 @@ impl Broker {
         }
     }
 
-    /// Runs operations until the buffer holds no whole one.
+    /// Runs operations until the buffer holds no whole one, or it is others' turn.
     fn run(&mut self, slot: u32, buf: &[u8], consumed: &mut usize) -> Next {
         if let Some(connection) = self.conns.get_mut(slot) {
             connection.last_activity = self.now.wall;
@@ -320,9 +322,17 @@ impl Broker {
                 self.link_heard(link);
             }
         }
+        let mut share = Share {
+            operations: OPERATIONS_PER_TURN,
+            sent_max: self.totals.traffic.out_msgs + DELIVERIES_PER_TURN,
+        };
         loop {
-            self.run_publishes(slot, buf, consumed);
+            self.run_publishes(slot, buf, consumed, &share);
             let rest = buf.get(*consumed..).unwrap_or_default();
+            if !rest.is_empty() && share.is_used(self.totals.traffic.out_msgs) {
+                return Next::Turn;
+            }
+            share.operations = share.operations.saturating_sub(1);
             match self.readiness(slot, rest.first().copied()) {
                 Readiness::Ready => {}
                 Readiness::Verify => return Next::Verify,

@@ -4,14 +4,22 @@ use frond_wire::Op;
 
 use crate::Broker;
 use crate::connection::{Kind, State};
+use crate::taken::Share;
 
 impl Broker {
     /// Runs the plain publishes at the start of the buffer, as long as there is nothing else.
-    pub(crate) fn run_publishes(&mut self, slot: u32, buf: &[u8], consumed: &mut usize) {
+    pub(crate) fn run_publishes(
+        &mut self,
+        slot: u32,
+        buf: &[u8],
+        consumed: &mut usize,
+        share: &Share,
+    ) {
         let mut head = None;
         while let Some(connection) = self.conns.get_mut(slot)
             && let Kind::Client(session) = &connection.kind
             && matches!(session.state, State::Ready(_))
+            && self.totals.traffic.out_msgs < share.sent_max
             && let Some(rest) = buf.get(*consumed..)
             && let Some((message, len)) = connection.parser.common_publish(rest, &mut head)
         {

@@ -12,10 +12,28 @@ pub struct Taken {
 pub enum Next {
     /// When the buffer holds at least so many bytes in total.
     Read(usize),
-    /// The same, but some receiver is behind: wait a few milliseconds, or until it drained.
-    Stall(usize),
+    /// With what is left of the buffer after a few milliseconds: some receiver is behind.
+    Stall,
+    /// With what is left of the buffer, once the other connections had their turn.
+    Turn,
     /// After [`Broker::verified`], with what is left of the buffer.
     Verify,
     /// Never: the connection is being closed.
     Never,
+}
+
+/// What a connection may still have done for it in one turn.
+#[derive(Debug)]
+pub(crate) struct Share {
+    /// Operations that are not messages.
+    pub(crate) operations: usize,
+    /// Messages this server sent when its turn ends.
+    pub(crate) sent_max: u64,
+}
+
+impl Share {
+    /// Whether it is others' turn, now that so many messages were sent.
+    pub(crate) const fn is_used(&self, sent: u64) -> bool {
+        self.operations == 0 || sent >= self.sent_max
+    }
 }

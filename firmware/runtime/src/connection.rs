@@ -7,6 +7,7 @@ use frond_account::TlsSession;
 use frond_broker::{Conn, Next, Taken};
 use frond_node::{Input, WriteRule};
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::clock::pause;
@@ -195,8 +196,12 @@ impl Connection {
                 self.feed_rest();
                 continue;
             }
+            if self.socket.line.take_hurry() {
+                yield_now().await;
+            }
             let reading = matches!(self.next, Next::Read(_)) && self.core.may_read();
-            let stalled = matches!(self.next, Next::Stall(_));
+            let stalled = self.next == Next::Stall;
+            let left = self.next == Next::Turn && self.core.may_read();
             let socket = Rc::clone(&self.socket);
             tokio::select! {
                 ready = socket.line.stream().readable(), if reading => {
@@ -204,7 +209,7 @@ impl Connection {
                         return self.end();
                     }
                 }
-                () = std::future::ready(()), if reading && socket.holds_more() => {
+                () = yield_now(), if reading && socket.holds_more() => {
                     if !self.read_once() {
                         return self.end();
                     }
@@ -220,7 +225,8 @@ impl Connection {
                         return "Slow Consumer (Write Deadline)";
                     }
                 }
-                () = stall(), if stalled => self.next = Next::Read(1),
+                () = stall(), if stalled => self.next = Next::Turn,
+                () = yield_now(), if left => self.feed_rest(),
                 () = socket.changed.notified() => {}
                 () = self.core.caught_up.notified(), if !self.core.may_read() => {}
             }
@@ -384,8 +390,8 @@ impl Connection {
     /// Bytes without which the node can do nothing.
     const fn need(&self) -> usize {
         match self.next {
-            Next::Read(need) | Next::Stall(need) => need,
-            Next::Verify | Next::Never => usize::MAX,
+            Next::Read(need) => need,
+            Next::Turn | Next::Stall | Next::Verify | Next::Never => usize::MAX,
         }
     }
 

@@ -10,6 +10,7 @@
 //! | what all connections hold together | `max_connections_memory`, but for an eighth | nobody new; the heaviest goes |
 //! | what peers hold before they are connections | an eighth of `max_connections_memory` | the oldest goes |
 //! | accepts and TLS handshake steps in one turn | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_PER_TURN`] | they wait |
+//! | bytes read, operations, deliveries for one connection in one turn | [`READ_BYTES`], [`TURN_BYTES_MAX`], `broker` `limits.rs` | others first |
 //! | bytes of an unfinished operation | `control_line_bytes_max`, `payload_bytes_max` of each peer | closed |
 //! | bytes for one reader, for all readers | `outbox_bytes_max`, `outboxes_bytes_max` | slow consumer |
 //! | subscriptions | `subscriptions_max` of each client, when configured, and the memory | refused |
@@ -26,6 +27,8 @@ use std::time::Duration;
 
 /// Bytes read from a socket at once.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
+/// Bytes of a large message read in one turn.
+pub(crate) const TURN_BYTES_MAX: usize = 256 * 1024;
 /// Operations up to this size are put together in the buffer of all connections.
 pub(crate) const SHARED_BYTES_MAX: usize = 32 * 1024;
 /// The buffer kept for the next large message.

@@ -1,13 +1,14 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Read as _};
 
+use bytes::BufMut as _;
 use frond_broker::Outbox;
 use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::frames::Frames;
-use crate::limits::{READ_BYTES, WRITE_SLICES_MAX};
+use crate::limits::{READ_BYTES, TURN_BYTES_MAX, WRITE_SLICES_MAX};
 use crate::tls::Session;
 
 /// One TCP connection: what the protocol's bytes are read from and written to, in the clear or
@@ -18,6 +19,8 @@ pub(crate) struct Line {
     tls: RefCell<Option<Box<Session>>>,
     /// When it is a WebSocket.
     frames: Option<Box<RefCell<Frames>>>,
+    /// The last read took as much as it could: there is probably more.
+    hurried: Cell<bool>,
 }
 
 /// How far the peer took what was to be written.
@@ -35,6 +38,7 @@ impl Line {
             stream,
             tls: RefCell::new(None),
             frames: None,
+            hurried: Cell::new(false),
         }
     }
 
@@ -95,15 +99,26 @@ impl Line {
     /// # Errors
     /// The system's, `WouldBlock` when there is nothing now.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        read_some(&self.stream, buffer)
+        let read = read_some(&self.stream, buffer)?;
+        self.hurried.set(read == buffer.len());
+        Ok(read)
     }
 
-    /// Reads what is there and appends it, within the capacity; 0 at the end.
+    /// Whether the last read left something behind, told once: others have their turn before the
+    /// next one.
+    pub(crate) const fn take_hurry(&self) -> bool {
+        self.hurried.replace(false)
+    }
+
+    /// Reads what is there and appends it, within the capacity and one turn; 0 at the end.
     ///
     /// # Errors
     /// As [`Line::read`].
     pub(crate) fn read_more(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
-        self.stream.try_read_buf(bytes)
+        let room = (bytes.capacity() - bytes.len()).min(TURN_BYTES_MAX);
+        let read = self.stream.try_read_buf(&mut bytes.limit(room))?;
+        self.hurried.set(read == room);
+        Ok(read)
     }
 
     /// Reads what is there and appends what was in it; 0 at the end. `WouldBlock` also when what
@@ -120,6 +135,7 @@ impl Line {
         let scratch = session.scratch();
         let mut incoming = scratch.incoming.borrow_mut();
         let read = self.stream.try_read(&mut incoming)?;
+        self.hurried.set(read == incoming.len());
         let bytes = incoming.get_mut(..read).unwrap_or_default();
         let taken = session.receive(bytes, plain);
         drop(incoming);

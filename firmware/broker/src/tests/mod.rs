@@ -12,5 +12,6 @@ mod reload;
 mod sessions;
 mod sharing;
 mod transcript;
+mod turns;
 mod websockets;
 mod world;

@@ -97,10 +97,15 @@ impl World {
     pub(super) fn say_bytes(&mut self, conn: Conn, bytes: &[u8]) -> Next {
         let unread = self.unread.entry(conn).or_default();
         unread.extend_from_slice(bytes);
-        let taken = self.broker.bytes(self.now, conn, unread);
-        unread.drain(..taken.consumed);
-        self.drain();
-        taken.next
+        loop {
+            let unread = self.unread.entry(conn).or_default();
+            let taken = self.broker.bytes(self.now, conn, unread);
+            unread.drain(..taken.consumed);
+            self.drain();
+            if taken.next != Next::Turn {
+                return taken.next;
+            }
+        }
     }
 
     /// What a connection was sent since the last look.
