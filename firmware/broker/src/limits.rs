@@ -142,7 +142,7 @@ pub(crate) const AWAITED_RESPONSES_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Operations other than messages of one connection before others have their turn: each may change
 /// what the whole server knows.
-pub(crate) const OPERATIONS_PER_TURN: usize = 32;
+pub(crate) const OPERATIONS_PER_TURN: usize = 8;
 
 /// Messages delivered for one connection before others have their turn.
 pub(crate) const DELIVERIES_PER_TURN: u64 = 16 * 1024;

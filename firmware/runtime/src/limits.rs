@@ -9,8 +9,8 @@
 //! | HTTP connections | [`HTTP_CONNECTIONS_MAX`] | the idlest goes |
 //! | what all connections hold together | `max_connections_memory`, but for an eighth | nobody new; the heaviest goes |
 //! | what peers hold before they are connections | an eighth of `max_connections_memory` | the oldest goes |
-//! | accepts and TLS handshake steps in one turn | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_PER_TURN`] | they wait |
-//! | bytes read, operations, deliveries for one connection in one turn | [`READ_BYTES`], [`TURN_BYTES_MAX`], `broker` `limits.rs` | others first |
+//! | accepts in one turn, TLS handshake steps at a time | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_AT_ONCE`] | they wait |
+//! | bytes read, operations, deliveries for one connection in one turn | [`READ_BYTES`], `broker` `limits.rs` | others first |
 //! | bytes of an unfinished operation | `control_line_bytes_max`, `payload_bytes_max` of each peer | closed |
 //! | bytes for one reader, for all readers | `outbox_bytes_max`, `outboxes_bytes_max` | slow consumer |
 //! | subscriptions | `subscriptions_max` of each client, when configured, and the memory | refused |
@@ -27,8 +27,6 @@ use std::time::Duration;
 
 /// Bytes read from a socket at once.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
-/// Bytes of a large message read in one turn.
-pub(crate) const TURN_BYTES_MAX: usize = 256 * 1024;
 /// Operations up to this size are put together in the buffer of all connections.
 pub(crate) const SHARED_BYTES_MAX: usize = 32 * 1024;
 /// The buffer kept for the next large message.
@@ -68,9 +66,13 @@ pub(crate) const FAREWELL_BUFFER_BYTES: usize = 4096;
 pub(crate) const UPGRADES_MAX: usize = 1024;
 /// Connections accepted by each listener in one turn of the loop, so that what those say who are
 /// in is served first.
-pub(crate) const ACCEPTS_PER_TURN: usize = 2;
-/// Steps of TLS handshakes in one turn of the loop.
-pub(crate) const HANDSHAKE_STEPS_PER_TURN: usize = 1;
+pub(crate) const ACCEPTS_PER_TURN: usize = 1;
+/// Steps of TLS handshakes at a time, each on a thread beside the one that carries messages.
+pub(crate) const HANDSHAKE_STEPS_AT_ONCE: usize = 1;
+/// Threads for what takes long: a handshake, a password, a file.
+pub(crate) const SIDE_THREADS_MAX: usize = 3;
+/// How much less of a busy processor they get than messages do, as `nice` counts.
+pub(crate) const SIDE_THREADS_NICE: i32 = 5;
 /// What a TLS handshake costs while it lasts, about.
 pub(crate) const HANDSHAKE_BYTES: usize = 8 * 1024;
 /// What a peer on its way in costs besides, about.

@@ -1,5 +1,6 @@
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read as _};
+use std::rc::Rc;
 
 use bytes::BufMut as _;
 use frond_broker::Outbox;
@@ -8,19 +9,26 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::frames::Frames;
-use crate::limits::{READ_BYTES, TURN_BYTES_MAX, WRITE_SLICES_MAX};
-use crate::tls::Session;
+use crate::limits::{READ_BYTES, WRITE_SLICES_MAX};
+use crate::tls::{Scratch, Session};
 
 /// One TCP connection: what the protocol's bytes are read from and written to, in the clear or
 /// encrypted. Everything above it sees the protocol's own bytes.
 #[derive(Debug)]
 pub(crate) struct Line {
     stream: TcpStream,
-    tls: RefCell<Option<Box<Session>>>,
+    tls: RefCell<Option<Box<Secured>>>,
     /// When it is a WebSocket.
     frames: Option<Box<RefCell<Frames>>>,
     /// The last read took as much as it could: there is probably more.
     hurried: Cell<bool>,
+}
+
+/// What encrypts a connection.
+#[derive(Debug)]
+struct Secured {
+    session: Session,
+    scratch: Rc<Scratch>,
 }
 
 /// How far the peer took what was to be written.
@@ -59,8 +67,9 @@ impl Line {
     }
 
     /// From here on everything goes through this session, whose handshake is done.
-    pub(crate) fn secure(&self, session: Session) {
-        self.tls.replace(Some(Box::new(session)));
+    pub(crate) fn secure(&self, session: Session, scratch: Rc<Scratch>) {
+        self.tls
+            .replace(Some(Box::new(Secured { session, scratch })));
     }
 
     /// Whether it is encrypted: then [`Line::read_secured`] reads.
@@ -71,7 +80,7 @@ impl Line {
     /// Bytes that TLS and frames hold for the peer.
     pub(crate) fn held_bytes(&self) -> usize {
         let tls = self.tls.borrow();
-        let tls = tls.as_ref().map_or(0, |session| session.held_bytes());
+        let tls = tls.as_ref().map_or(0, |tls| tls.session.held_bytes());
         let frames = self.frames.as_ref();
         tls + frames.map_or(0, |frames| frames.borrow().held_bytes())
     }
@@ -81,7 +90,7 @@ impl Line {
         let tls = self.tls.borrow();
         let chain = tls
             .as_ref()
-            .and_then(|session| session.facts().peer_certificates());
+            .and_then(|tls| tls.session.facts().peer_certificates());
         chain
             .unwrap_or_default()
             .iter()
@@ -115,7 +124,7 @@ impl Line {
     /// # Errors
     /// As [`Line::read`].
     pub(crate) fn read_more(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
-        let room = (bytes.capacity() - bytes.len()).min(TURN_BYTES_MAX);
+        let room = (bytes.capacity() - bytes.len()).min(READ_BYTES);
         let read = self.stream.try_read_buf(&mut bytes.limit(room))?;
         self.hurried.set(read == room);
         Ok(read)
@@ -128,11 +137,10 @@ impl Line {
     /// As [`Line::read`], and when the peer broke TLS.
     pub(crate) fn read_secured(&self, plain: &mut Vec<u8>) -> io::Result<usize> {
         let mut tls = self.tls.borrow_mut();
-        let Some(session) = tls.as_mut() else {
+        let Some(Secured { session, scratch }) = tls.as_deref_mut() else {
             return Err(io::ErrorKind::NotConnected.into());
         };
         let before = plain.len();
-        let scratch = session.scratch();
         let mut incoming = scratch.incoming.borrow_mut();
         let read = self.stream.try_read(&mut incoming)?;
         self.hurried.set(read == incoming.len());
@@ -150,9 +158,9 @@ impl Line {
 
     /// Says that nothing more comes, as far as the socket takes it.
     pub(crate) fn say_goodbye(&self) {
-        if let Some(session) = self.tls.borrow_mut().as_mut() {
-            session.say_goodbye();
-            let _ = self.write_waiting(session);
+        if let Some(tls) = self.tls.borrow_mut().as_mut() {
+            tls.session.say_goodbye();
+            let _ = self.write_waiting(&mut tls.session);
         }
     }
 
@@ -253,19 +261,19 @@ impl Line {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<Option<usize>> {
         match self.tls.borrow_mut().as_mut() {
             None => self.send_plain(slices),
-            Some(session) => self.send_secured(session, slices),
+            Some(tls) => self.send_secured(tls, slices),
         }
     }
 
     fn send_secured<'a>(
         &self,
-        session: &mut Session,
+        tls: &mut Secured,
         slices: impl Iterator<Item = &'a [u8]>,
     ) -> io::Result<Option<usize>> {
+        let Secured { session, scratch } = tls;
         if self.write_waiting(session)? == Written::Part {
             return Ok(None);
         }
-        let scratch = session.scratch();
         let mut records = scratch.outgoing.borrow_mut();
         let (mut filled, mut taken) = (0, 0);
         for slice in slices {
@@ -295,7 +303,7 @@ impl Line {
     fn write_kept(&self) -> io::Result<Written> {
         match self.tls.borrow_mut().as_mut() {
             None => Ok(Written::All),
-            Some(session) => self.write_waiting(session),
+            Some(tls) => self.write_waiting(&mut tls.session),
         }
     }
 
@@ -305,7 +313,7 @@ impl Line {
     /// The system's.
     pub(crate) fn push(&self) -> io::Result<Written> {
         match self.tls.borrow_mut().as_mut() {
-            Some(session) => self.write_waiting(session),
+            Some(tls) => self.write_waiting(&mut tls.session),
             None => Ok(Written::All),
         }
     }
@@ -316,10 +324,9 @@ impl Line {
     /// The system's, and when the session cannot encrypt any more.
     pub(crate) fn encrypt(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut tls = self.tls.borrow_mut();
-        let Some(session) = tls.as_mut() else {
+        let Some(Secured { session, scratch }) = tls.as_deref_mut() else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        let scratch = session.scratch();
         let mut records = scratch.outgoing.borrow_mut();
         let taken = Session::fitting(bytes.len(), records.len());
         let part = bytes.get(..taken).unwrap_or_default();

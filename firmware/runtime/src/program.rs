@@ -8,6 +8,7 @@ use crate::check;
 use crate::cli::Cli;
 use crate::clock::Clock;
 use crate::files::program;
+use crate::limits::{SIDE_THREADS_MAX, SIDE_THREADS_NICE};
 use crate::log::{FATAL, Log};
 use crate::options::Options;
 use crate::reload::detail;
@@ -120,7 +121,11 @@ fn serve(
     abort_on_panic();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(2)
+        .max_blocking_threads(SIDE_THREADS_MAX)
+        .on_thread_start(|| {
+            // Linux counts it for each thread; who may not has threads like any other.
+            let _ = rustix::process::nice(SIDE_THREADS_NICE);
+        })
         .thread_stack_size(256 * 1024)
         .build()
         .map_err(|error| format!("no runtime: {error}"))?;

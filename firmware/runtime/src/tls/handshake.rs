@@ -6,6 +6,7 @@ use std::time::Duration;
 use frond_account::TlsSession;
 use rustls::pki_types::ServerName;
 use rustls::{CommonState, InvalidMessage, ProtocolVersion};
+use tokio::task::spawn_blocking;
 
 use super::cert::Certificate;
 use super::context::{Inbound, Outbound};
@@ -61,15 +62,19 @@ pub(crate) async fn accept(
     early: &mut Vec<u8>,
     holding: &dyn Fn(usize),
 ) -> Result<TlsSession, Fault> {
-    let session = Session::server(Arc::clone(&context.config), Rc::clone(scratch))
+    let session = Session::server(Arc::clone(&context.config))
         .map_err(|error| Fault::Setup(error.to_string()))?;
-    let session = within(context.timeout(), shake(line, session, early, holding)).await?;
+    let session = within(
+        context.timeout(),
+        shake(line, session, scratch, early, holding),
+    )
+    .await?;
     let facts = facts(session.facts());
     let pins = &context.rules.pinned_certs;
     if !pins.is_empty() && !is_pinned(&facts, pins) {
         return Err(Fault::NotPinned);
     }
-    line.secure(session);
+    line.secure(session, Rc::clone(scratch));
     Ok(facts)
 }
 
@@ -87,15 +92,19 @@ pub(crate) async fn connect(
 ) -> Result<TlsSession, Fault> {
     let name = ServerName::try_from(name.to_owned())
         .map_err(|error| Fault::Setup(format!("{name:?}: {error}")))?;
-    let session = Session::client(Arc::clone(&context.config), name, Rc::clone(scratch))
+    let session = Session::client(Arc::clone(&context.config), name)
         .map_err(|error| Fault::Setup(error.to_string()))?;
-    let session = within(context.rules.timeout, shake(line, session, early, &|_| {})).await?;
+    let session = within(
+        context.rules.timeout,
+        shake(line, session, scratch, early, &|_| {}),
+    )
+    .await?;
     let facts = facts(session.facts());
     let pins = &context.rules.pinned_certs;
     if !pins.is_empty() && !is_pinned(&facts, pins) {
         return Err(Fault::NotPinned);
     }
-    line.secure(session);
+    line.secure(session, Rc::clone(scratch));
     Ok(facts)
 }
 
@@ -119,59 +128,60 @@ async fn within<T>(
 async fn shake(
     line: &Line,
     mut session: Session,
+    scratch: &Scratch,
     early: &mut Vec<u8>,
     holding: &dyn Fn(usize),
 ) -> Result<Session, Fault> {
-    let mut before = std::mem::take(early);
-    if before.is_empty() {
+    let mut came = std::mem::take(early);
+    if came.is_empty() {
         // Who dials has the first word.
-        let taken = session.receive(&mut before, early);
+        let taken = session.receive(&mut came, early);
         answer(line, &mut session, taken).await?;
     } else {
-        step(line, &mut session, &mut before, early).await?;
+        session = step(line, session, scratch, came, early).await?;
     }
-    let mut came = Vec::new();
     while !session.is_open() {
         holding(HANDSHAKE_BYTES + session.held_bytes());
         line.stream().readable().await.map_err(Fault::Line)?;
-        if read(line, &session, &mut came)? {
-            step(line, &mut session, &mut came, early).await?;
+        if let Some(came) = read(line, scratch)? {
+            session = step(line, session, scratch, came, early).await?;
         }
     }
     holding(0);
     Ok(session)
 }
 
-/// Reads what is there; false when there is nothing.
-fn read(line: &Line, session: &Session, came: &mut Vec<u8>) -> Result<bool, Fault> {
-    let scratch = session.scratch();
+/// Reads what is there; `None` when that is nothing.
+fn read(line: &Line, scratch: &Scratch) -> Result<Option<Vec<u8>>, Fault> {
     let mut incoming = scratch.incoming.borrow_mut();
     match line.stream().try_read(&mut incoming) {
         Ok(0) => Err(Fault::Line(io::ErrorKind::UnexpectedEof.into())),
-        Ok(n) => {
-            *came = incoming.get(..n).unwrap_or_default().to_vec();
-            Ok(true)
-        }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Ok(n) => Ok(Some(incoming.get(..n).unwrap_or_default().to_vec())),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
         Err(error) => Err(Fault::Line(error)),
     }
 }
 
-/// Takes bytes and sends what they are answered with. It waits until no other handshake was
-/// worked on since the sockets were last looked at: what those say who are in is served between
-/// two steps.
+/// Takes bytes and sends what they are answered with. A signature takes long on a small box:
+/// meanwhile those who are in are served, so it is made by another thread, one at a time.
 async fn step(
     line: &Line,
-    session: &mut Session,
-    bytes: &mut [u8],
+    mut session: Session,
+    scratch: &Scratch,
+    mut came: Vec<u8>,
     early: &mut Vec<u8>,
-) -> Result<(), Fault> {
-    let scratch = session.scratch();
+) -> Result<Session, Fault> {
     let turn = scratch.shaking.acquire().await;
-    tokio::task::yield_now().await;
-    let taken = session.receive(bytes, early);
+    let work = spawn_blocking(move || {
+        let mut plain = Vec::new();
+        let taken = session.receive(&mut came, &mut plain);
+        (session, plain, taken)
+    });
+    let (mut session, plain, taken) = work.await.map_err(|why| Fault::Setup(why.to_string()))?;
     drop(turn);
-    answer(line, session, taken).await
+    early.extend_from_slice(&plain);
+    answer(line, &mut session, taken).await?;
+    Ok(session)
 }
 
 /// Sends what the session has to say.

@@ -14,7 +14,7 @@ use rustls::{ClientConfig, CommonState, Error, ServerConfig};
 use tokio::sync::Semaphore;
 
 use crate::limits::{
-    HANDSHAKE_STEPS_PER_TURN, READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX,
+    HANDSHAKE_STEPS_AT_ONCE, READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX,
 };
 
 /// One end of a TLS session without its socket: what comes from the wire goes in, what goes to
@@ -26,7 +26,6 @@ pub(crate) struct Session {
     /// Encrypted and not yet written.
     out: Vec<u8>,
     state: State,
-    scratch: Rc<Scratch>,
 }
 
 /// Buffers that all sessions of a thread share.
@@ -38,7 +37,7 @@ pub(crate) struct Scratch {
     pub(crate) outgoing: RefCell<Box<[u8]>>,
     /// What was in the records that came.
     pub(crate) plain: RefCell<Vec<u8>>,
-    /// One step of one handshake in each turn of the loop: signing takes as long as hundreds of
+    /// One step of one handshake at a time has a thread: signing takes as long as hundreds of
     /// messages, and those who are in come first.
     pub(crate) shaking: Semaphore,
 }
@@ -71,7 +70,7 @@ impl Scratch {
             incoming: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             outgoing: RefCell::new(vec![0; outgoing].into_boxed_slice()),
             plain: RefCell::default(),
-            shaking: Semaphore::new(HANDSHAKE_STEPS_PER_TURN),
+            shaking: Semaphore::new(HANDSHAKE_STEPS_AT_ONCE),
         })
     }
 }
@@ -81,9 +80,9 @@ impl Session {
     ///
     /// # Errors
     /// When the configuration is no good.
-    pub(crate) fn server(config: Arc<ServerConfig>, scratch: Rc<Scratch>) -> Result<Self, Error> {
+    pub(crate) fn server(config: Arc<ServerConfig>) -> Result<Self, Error> {
         let side = Side::Server(Box::new(UnbufferedServerConnection::new(config)?));
-        Ok(Self::new(side, scratch))
+        Ok(Self::new(side))
     }
 
     /// The dialing end, which wants to talk to `name`.
@@ -93,25 +92,18 @@ impl Session {
     pub(crate) fn client(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
-        scratch: Rc<Scratch>,
     ) -> Result<Self, Error> {
         let side = Side::Client(Box::new(UnbufferedClientConnection::new(config, name)?));
-        Ok(Self::new(side, scratch))
+        Ok(Self::new(side))
     }
 
-    const fn new(side: Side, scratch: Rc<Scratch>) -> Self {
+    const fn new(side: Side) -> Self {
         Self {
             side,
             held: Vec::new(),
             out: Vec::new(),
             state: State::Shaking,
-            scratch,
         }
-    }
-
-    /// The shared buffers.
-    pub(crate) fn scratch(&self) -> Rc<Scratch> {
-        Rc::clone(&self.scratch)
     }
 
     /// Bytes it holds besides what any session costs.
