@@ -8,12 +8,13 @@ use frond_subject::TokenHash;
 use frond_wire::{ServerInfo, Step, encode};
 
 use crate::closing::ClosedRing;
-use crate::connection::{Connection, Kind, Session, State};
+use crate::connection::{Connection, Kind, Session};
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::latency::Notice;
 use crate::limits::{CONNECTION_BYTES, DELIVERIES_PER_TURN, OPERATIONS_PER_TURN, SECURED_BYTES};
 use crate::links::LinkSlot;
 use crate::msgtrace::Tracing;
+use crate::readiness::Readiness;
 use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
@@ -365,29 +366,6 @@ impl Broker {
         }
     }
 
-    /// Whether a connection may be served, given the first byte it sent.
-    fn readiness(&mut self, slot: u32, first: Option<u8>) -> Readiness {
-        let Some(connection) = self.conns.get(slot) else {
-            return Readiness::Never;
-        };
-        match (&connection.kind, first) {
-            (Kind::Closing, _) => Readiness::Never,
-            _ if connection.awaits_tls() => Readiness::Verify,
-            (Kind::Link(link), _) if self.is_verifying(*link) => Readiness::Verify,
-            (Kind::Link(_), _) | (Kind::Client(_), None | Some(b'C' | b'c')) => {
-                match connection.session().map(|session| &session.state) {
-                    Some(State::Authenticating { .. }) => Readiness::Verify,
-                    Some(State::Greeted | State::Ready(_)) | None => Readiness::Ready,
-                }
-            }
-            (Kind::Client(session), Some(_)) => match session.state {
-                State::Ready(_) => Readiness::Ready,
-                State::Authenticating { .. } => Readiness::Verify,
-                State::Greeted => self.start_without_connect(slot),
-            },
-        }
-    }
-
     pub(crate) fn add_connection(&mut self, conn: Conn, arrival: Arrival, kind: Kind) -> u32 {
         let outbox = Outbox::new(&self.stock);
         let mut connection = Connection::new((conn, arrival), self.now, &self.limits, outbox, kind);
@@ -490,13 +468,6 @@ pub(crate) enum InfoMoment {
     Connected,
     /// Whenever something changed.
     Changed,
-}
-
-/// Whether a connection may be served.
-pub(crate) enum Readiness {
-    Ready,
-    Verify,
-    Never,
 }
 
 /// Length of nats-server's nonces.

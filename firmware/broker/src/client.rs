@@ -10,10 +10,11 @@ use frond_clock::Now;
 use frond_wire::{ConnectInfo, Op, ServerInfo, WireError, encode};
 
 use crate::account_limits::TOO_MANY_CONNECTIONS;
-use crate::broker::{Alarm, Ending, InfoMoment, Readiness};
+use crate::broker::{Alarm, Ending, InfoMoment};
 use crate::claimed::jwt_user;
 use crate::connection::{Hello, Kind, Session, State};
 use crate::options::Options;
+use crate::readiness::Readiness;
 use crate::{Address, Broker, Conn, Level, Output};
 
 impl Broker {

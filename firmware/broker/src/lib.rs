@@ -31,6 +31,7 @@ mod options;
 mod outbox;
 mod output;
 mod publish;
+mod readiness;
 mod reload;
 mod requests;
 mod responses;
