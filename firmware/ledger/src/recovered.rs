@@ -13,6 +13,8 @@ pub struct Recovered {
     pub values: BTreeMap<Box<str>, Bytes>,
     /// What was found damaged, in words for an operator.
     pub damage: Vec<Damage>,
+    /// The same of this and of earlier starts, one text each, until an operator has seen it.
+    pub reports: Vec<Box<str>>,
     /// Highest number a stream of this data directory ever had; new ones go above.
     pub stream_ids_used: u32,
     /// Highest number a consumer ever had.

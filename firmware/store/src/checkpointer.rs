@@ -4,11 +4,12 @@ use std::sync::Arc;
 use frond_ledger::DiskFault;
 use redb::ReadableDatabase;
 
+use crate::blocks::Blocks;
 use crate::counters::Counters;
 use crate::delta::Delta;
 use crate::disk::Disk;
 use crate::error::{fault_of, fault_of_blocks};
-use crate::fold::{Fingerprint, Fold};
+use crate::fold::{Fingerprint, Fold, Folded};
 use crate::limits::{FOLD_BYTES, RESUME_BYTES};
 use crate::names::Names;
 use crate::open::UNPROVEN_NAME;
@@ -209,22 +210,10 @@ impl<D: Disk> Checkpointer<D> {
         Ok(())
     }
 
-    /// One transaction, read back.
+    /// Folds `delta`; what went wrong is over with the next call.
     fn commit(&mut self, delta: &Delta) -> Result<(), DiskFault> {
         let blocks = &self.shared.blocks;
-        let done = blocks.with(|database| {
-            let write = tables::begin(database)?;
-            let folded = Fold::new(&write)?.run(delta)?;
-            write.commit()?;
-            verify(database, &folded.written)?;
-            Ok(folded)
-        });
-        let done = done
-            .map_err(|error| fault_of_blocks(&error))
-            .and_then(|folded| {
-                let verified = blocks.verify().map_err(|error| fault_of(&error));
-                verified.map(|()| folded)
-            });
+        let done = fold_into(blocks, delta);
         let fault = match done {
             Ok(folded) => {
                 self.space.folded(folded.added_bytes, folded.removed_bytes);
@@ -258,6 +247,20 @@ impl<D: Disk> Checkpointer<D> {
         }
         freed
     }
+}
+
+/// One transaction, read back.
+pub(crate) fn fold_into(blocks: &Blocks, delta: &Delta) -> Result<Folded, DiskFault> {
+    let done = blocks.with(|database| {
+        let write = tables::begin(database)?;
+        let folded = Fold::new(&write)?.run(delta)?;
+        write.commit()?;
+        verify(database, &folded.written)?;
+        Ok(folded)
+    });
+    let folded = done.map_err(|error| fault_of_blocks(&error))?;
+    blocks.verify().map_err(|error| fault_of(&error))?;
+    Ok(folded)
 }
 
 /// Finds every row that was written in a new transaction, unchanged.

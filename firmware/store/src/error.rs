@@ -6,10 +6,12 @@ use frond_ledger::DiskFault;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Somebody else has it open.
-    #[error("data directory {directory} is in use by another process")]
+    #[error("data directory {directory} is in use by {holder}")]
     InUse {
         /// The directory.
         directory: String,
+        /// Who has it, as far as that is known.
+        holder: String,
     },
     /// It cannot be written.
     #[error("data directory {directory} is read-only or not ours to write: {source}")]
@@ -20,12 +22,14 @@ pub enum StoreError {
         source: io::Error,
     },
     /// No space for the journal or an empty block store.
-    #[error("no space left for data directory {directory} while {doing}")]
+    #[error("no space left for data directory {directory} while {doing}{room}")]
     Full {
         /// The directory.
         directory: String,
         /// What was being done.
         doing: &'static str,
+        /// How many bytes that needs and how many are free, where that is known.
+        room: String,
     },
     /// The system refused.
     #[error("data directory {directory}: {doing}: {source}")]
@@ -55,11 +59,18 @@ impl StoreError {
         use io::ErrorKind as Kind;
         #[expect(clippy::wildcard_enum_match_arm, reason = "the system's enum is open")]
         match source.kind() {
-            Kind::WouldBlock => Self::InUse { directory },
+            Kind::WouldBlock => Self::InUse {
+                directory,
+                holder: source.to_string(),
+            },
             Kind::ReadOnlyFilesystem | Kind::PermissionDenied => {
                 Self::ReadOnly { directory, source }
             }
-            Kind::StorageFull | Kind::QuotaExceeded => Self::Full { directory, doing },
+            Kind::StorageFull | Kind::QuotaExceeded => Self::Full {
+                directory,
+                doing,
+                room: String::new(),
+            },
             _ => Self::Io {
                 directory,
                 doing,

@@ -41,6 +41,7 @@ impl Disk for FileDisk {
             .create(true)
             .truncate(false)
             .open(self.directory.join(name))
+            .map_err(|error| named(&self.directory.join(name), error))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -74,9 +75,38 @@ impl Disk for FileDisk {
 
     fn lock(&self) -> io::Result<Box<dyn Guard>> {
         let file = Disk::open(self, LOCK_NAME)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            let error = io::Error::from(error);
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return Err(io::Error::new(error.kind(), holder(&file)));
+            }
+            return Err(error);
+        }
+        // Only for the words above: a medium that takes no more is no reason to stop here.
+        let pid = std::process::id().to_string();
+        let _ =
+            DiskFile::set_len(&file, 0).and_then(|()| DiskFile::write_at(&file, pid.as_bytes(), 0));
         Ok(Box::new(FileLock { _file: file }))
     }
+}
+
+/// Who holds the lock: it wrote its number into the file.
+fn holder(file: &File) -> String {
+    let mut bytes = [0; 10];
+    let read = FileExt::read_at(file, &mut bytes, 0).unwrap_or_default();
+    let pid = core::str::from_utf8(bytes.get(..read).unwrap_or_default());
+    match pid.ok().and_then(|pid| pid.parse::<u32>().ok()) {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    }
+}
+
+/// A directory in the way is named.
+fn named(path: &Path, error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::IsADirectory {
+        return io::Error::new(error.kind(), format!("{} is a directory", path.display()));
+    }
+    error
 }
 
 /// The system drops the lock with the last handle, also when the process dies.

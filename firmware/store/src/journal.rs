@@ -5,7 +5,7 @@ use crate::disk::{Disk, DiskFile};
 use crate::frame::keyed_crc;
 use crate::limits::{JOURNAL_BYTES_MIN, JOURNAL_PAGE_BYTES};
 
-const NAME: &str = "journal";
+pub(crate) const NAME: &str = "journal";
 const NEW_NAME: &str = "journal.new";
 const MAGIC: &[u8; 8] = b"FRONDJ\r\n";
 const FORMAT: u32 = 1;
@@ -22,6 +22,8 @@ pub(crate) struct Journal<F> {
     file: F,
     ring_bytes: u64,
     key: u64,
+    /// Bytes of the ring that the file has: the rest was cut off, and reads as zeros.
+    there_bytes: u64,
 }
 
 /// How an existing journal looked.
@@ -66,9 +68,7 @@ impl<F: DiskFile> Journal<F> {
         if format > FORMAT {
             return Ok(Found::Newer(format));
         }
-        let fits = ring_bytes.is_multiple_of(JOURNAL_PAGE_BYTES)
-            && ring_bytes >= JOURNAL_BYTES_MIN
-            && len >= RING_AT.saturating_add(ring_bytes);
+        let fits = ring_bytes.is_multiple_of(JOURNAL_PAGE_BYTES) && ring_bytes >= JOURNAL_BYTES_MIN;
         if !fits {
             return Ok(Found::Damaged);
         }
@@ -77,6 +77,7 @@ impl<F: DiskFile> Journal<F> {
             file,
             ring_bytes,
             key,
+            there_bytes: len.saturating_sub(RING_AT).min(ring_bytes),
         };
         if repaired {
             journal.describe()?;
@@ -95,16 +96,9 @@ impl<F: DiskFile> Journal<F> {
             file,
             ring_bytes,
             key,
+            there_bytes: ring_bytes,
         };
-        let zeros = [0; 16 * JOURNAL_PAGE_BYTES as usize];
-        let mut at = 0;
-        while at < RING_AT + ring_bytes {
-            let len = zeros.len().min((RING_AT + ring_bytes - at) as usize);
-            journal
-                .file
-                .write_at(zeros.get(..len).unwrap_or_default(), at)?;
-            at += len as u64;
-        }
+        journal.fill(0)?;
         journal.describe()?;
         disk.rename(NEW_NAME, NAME)?;
         disk.sync_dir()?;
@@ -119,8 +113,39 @@ impl<F: DiskFile> Journal<F> {
         Ok(aside)
     }
 
+    /// Gives a file that was cut its length back.
+    pub(crate) fn mend(&mut self) -> io::Result<()> {
+        self.fill(RING_AT + self.there_bytes)?;
+        self.describe()?;
+        self.there_bytes = self.ring_bytes;
+        Ok(())
+    }
+
+    /// Writes zeros from `at` to the end: space that is there for good.
+    fn fill(&self, mut at: u64) -> io::Result<()> {
+        let zeros = [0; 16 * JOURNAL_PAGE_BYTES as usize];
+        let end = RING_AT + self.ring_bytes;
+        while at < end {
+            let len = zeros.len().min((end - at) as usize);
+            self.file
+                .write_at(zeros.get(..len).unwrap_or_default(), at)?;
+            at += len as u64;
+        }
+        Ok(())
+    }
+
     pub(crate) fn ring_bytes(&self) -> u64 {
         self.ring_bytes
+    }
+
+    /// Bytes that were cut off its end.
+    pub(crate) fn missing_bytes(&self) -> u64 {
+        self.ring_bytes - self.there_bytes
+    }
+
+    /// Whether none of the `len` bytes at `lsn` was cut off.
+    pub(crate) fn has(&self, lsn: u64, len: u64) -> bool {
+        self.missing_bytes() == 0 || (lsn % self.ring_bytes) + len <= self.there_bytes
     }
 
     pub(crate) fn key(&self) -> u64 {
@@ -146,11 +171,21 @@ impl<F: DiskFile> Journal<F> {
         let before_end = (self.ring_bytes - at) as usize;
         match out.split_at_mut_checked(before_end) {
             Some((first, second)) if !second.is_empty() => {
-                self.file.read_at(first, RING_AT + at)?;
-                self.file.read_at(second, RING_AT)
+                self.read_there(at, first)?;
+                self.read_there(0, second)
             }
-            Some(_) | None => self.file.read_at(out, RING_AT + at),
+            Some(_) | None => self.read_there(at, out),
         }
+    }
+
+    fn read_there(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
+        let there = self.there_bytes.saturating_sub(at).min(out.len() as u64);
+        let (there, cut) = out.split_at_mut(there as usize);
+        cut.fill(0);
+        if there.is_empty() {
+            return Ok(());
+        }
+        self.file.read_at(there, RING_AT + at)
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {

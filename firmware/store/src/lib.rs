@@ -22,7 +22,8 @@
 //! ```
 //!
 //! **Files** of a data directory: `lock`, `journal`, `blocks.redb` (`blocks.redb.new` while it is
-//! made), `names.1` and `names.2`, `unproven` from a start to its first checkpoint, and whatever was moved aside as damaged
+//! made), `names.1` and `names.2`, `unproven` from a start to its first checkpoint, `damage` with
+//! what was found damaged until an operator removes it, and whatever was moved aside as damaged
 //! (`*.damaged-…`), which nothing here ever deletes.
 //!
 //! **Journal**: one file, written full of zeros once, then over and over as a ring, never grown.
@@ -65,8 +66,10 @@ mod options;
 mod overlay;
 mod ranges;
 mod reader;
+mod recall;
 mod record_code;
 mod replay;
+mod reports;
 mod salvage;
 mod shared;
 mod space;

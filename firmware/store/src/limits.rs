@@ -45,3 +45,12 @@ pub const SALVAGE_BYTES: usize = 1024 * 1024;
 
 /// Attempts to read on, for each table of a damaged block store.
 pub const SALVAGE_PROBES_MAX: u32 = 64;
+
+/// Fewer bytes of the journal than any message takes.
+pub const LOST_RECORD_BYTES_MIN: u64 = 8;
+
+/// Reports of damage that are kept until an operator has seen them.
+pub const REPORTS_MAX: usize = 64;
+
+/// Bytes of their file that are read.
+pub const REPORTS_BYTES_MAX: u64 = 64 * 1024;

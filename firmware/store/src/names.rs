@@ -16,7 +16,7 @@ use crate::stream_row::StreamRow;
 use crate::tables::{self, Mark, ROW_V1, parse_consumer_key};
 
 /// Written in turn: one is whole while the other is being written.
-const FILES: [&str; 2] = ["names.1", "names.2"];
+pub(crate) const FILES: [&str; 2] = ["names.1", "names.2"];
 const MAGIC: &[u8; 8] = b"FRONDN\r\n";
 const FORMAT: u8 = 1;
 

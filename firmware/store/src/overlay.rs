@@ -26,6 +26,7 @@ pub(crate) fn recovered(
         streams: Vec::new(),
         values: loaded.values,
         damage: loaded.damage,
+        reports: Vec::new(),
         stream_ids_used: (mark.stream_ids_used)
             .max(tail.stream_ids_used)
             .max(loaded.ids_used.0),

@@ -18,6 +18,17 @@ pub(crate) enum Step {
     Hole { from: u64, to: u64 },
 }
 
+/// How the journal ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Nothing more was written.
+    Whole,
+    /// With a frame that was being written when the power went; never acknowledged.
+    Torn,
+    /// What was acknowledged after it is not there any more, if anything was.
+    Missing,
+}
+
 /// The journal from `folded` on.
 #[derive(Debug)]
 pub(crate) struct Replay {
@@ -26,8 +37,19 @@ pub(crate) struct Replay {
     pub(crate) start: u64,
     /// Where the next frame goes.
     pub(crate) head: u64,
-    /// A frame that was being written when the power went; never acknowledged.
-    pub(crate) torn: bool,
+    pub(crate) end: End,
+}
+
+impl Replay {
+    /// There is no journal any more, nor what it had from `folded` on.
+    pub(crate) const fn missing(folded: u64) -> Self {
+        Self {
+            steps: Vec::new(),
+            start: folded,
+            head: folded,
+            end: End::Missing,
+        }
+    }
 }
 
 /// Reads everything written at `folded` or later; all there is when that is not known.
@@ -42,16 +64,16 @@ pub(crate) fn replay<F: DiskFile>(journal: &Journal<F>, folded: Option<u64>) -> 
         steps: Vec::new(),
         start: first.unwrap_or(0),
         head: first.unwrap_or(0),
-        torn: false,
+        end: End::Whole,
     };
     for (index, header) in headers.iter().enumerate() {
         if header.lsn < out.head {
             continue;
         }
         let (batches, whole) = read_batches(journal, header)?;
-        if index == last && !whole {
-            out.torn = true;
-            break;
+        if index == last && !whole && journal.has(header.lsn, header.span()) {
+            out.end = End::Torn;
+            return Ok(out);
         }
         if header.lsn > out.head {
             out.steps.push(Step::Hole {
@@ -61,6 +83,9 @@ pub(crate) fn replay<F: DiskFile>(journal: &Journal<F>, folded: Option<u64>) -> 
         }
         out.steps.extend(batches);
         out.head = header.lsn.saturating_add(header.span());
+    }
+    if !journal.has(out.head, FRAME_HEADER_BYTES as u64) {
+        out.end = End::Missing;
     }
     Ok(out)
 }

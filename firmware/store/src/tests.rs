@@ -10,5 +10,6 @@ mod faults;
 mod full;
 mod memory;
 mod model;
+mod recovery;
 mod scratch;
 mod whole;

@@ -1,0 +1,178 @@
+//! The block store's side of a start.
+
+use std::sync::Arc;
+
+use super::{BLOCKS_NAME, BLOCKS_NEW_NAME, Opener, UNPROVEN_NAME};
+use crate::blocks::Blocks;
+use crate::counters::Counters;
+use crate::disk::{Disk, DiskFile as _};
+use crate::error::{StoreError, fault_of_blocks};
+use crate::load::Loaded;
+use crate::names::Names;
+use crate::salvage::salvage;
+use crate::tables::Mark;
+
+impl<D: Disk> Opener<'_, D> {
+    pub(super) fn open_blocks(
+        &mut self,
+        counters: &Arc<Counters>,
+    ) -> Result<(Blocks, Loaded), StoreError> {
+        let names = self.io("listing it", self.disk.list())?;
+        if names.iter().any(|name| name == BLOCKS_NEW_NAME) {
+            self.io(
+                "removing a half-made file",
+                self.disk.remove(BLOCKS_NEW_NAME),
+            )?;
+        }
+        self.suspect = names.iter().any(|name| name == UNPROVEN_NAME);
+        // It is there to outlive the process, not the power: no sync.
+        self.io("marking the start", self.disk.open(UNPROVEN_NAME))?;
+        self.fresh_blocks = !names.iter().any(|name| name == BLOCKS_NAME)
+            || self.io("opening the block store", self.is_empty(BLOCKS_NAME))?;
+        if self.fresh_blocks {
+            self.make_blocks(counters)?;
+        }
+        match self.try_blocks(counters) {
+            Ok(opened) => Ok(opened),
+            Err(error) if !self.fresh_blocks && is_damage(&error) => {
+                self.salvage_blocks(&error, counters)?;
+                self.salvaged = true;
+                let (blocks, mut loaded) = self.blocks(counters)?;
+                // Without its mark everything that the journal has is read again.
+                loaded.mark = loaded.mark.filter(|mark| *mark != Mark::default());
+                Ok((blocks, loaded))
+            }
+            Err(error) => Err(self.blocks_error(&error)),
+        }
+    }
+
+    /// What lost its description gets it back from its second place.
+    pub(super) fn restore_names(
+        &mut self,
+        blocks: Blocks,
+        mut loaded: Loaded,
+    ) -> Result<(Names, Blocks, Loaded), StoreError> {
+        let (names, content, damaged) =
+            self.io("reading what names the streams", Names::read(&self.disk))?;
+        if damaged == 1 {
+            // A cut while it was written looks like this, and costs nothing.
+            tracing::warn!(
+                "one of two files that name the streams is not whole; it is written anew"
+            );
+        } else if damaged > 0 {
+            self.note(
+                "both of two files that name the streams are damaged; they are written anew".into(),
+            );
+        }
+        let all = self.salvaged || self.fresh_blocks;
+        if !content.is_empty() && (all || !loaded.nameless.is_empty()) {
+            let lost = (!all).then_some(&loaded.nameless);
+            let back = content
+                .restore(&blocks, lost)
+                .and_then(|back| Ok((back, blocks.read(Loaded::read)?)));
+            let (back, mut again) = back.map_err(|error| self.blocks_error(&error))?;
+            if back > 0 {
+                self.note(format!(
+                    "{back} streams have their description from its second place; their next \
+                     sequences leave out those that may have been used"
+                ));
+            }
+            again.damage.append(&mut loaded.damage);
+            again.damage.dedup();
+            again.mark = loaded.mark;
+            again.ids_used = content.ids_used();
+            loaded = again;
+        }
+        Ok((names, blocks, loaded))
+    }
+
+    fn blocks(&self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), StoreError> {
+        self.try_blocks(counters)
+            .map_err(|error| self.blocks_error(&error))
+    }
+
+    fn try_blocks(&self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), redb::Error> {
+        let file = Arc::new(self.disk.open(BLOCKS_NAME)?);
+        if self.suspect {
+            Blocks::check(Arc::clone(&file), self.options.cache_bytes)?;
+        }
+        let blocks = Blocks::open(file, self.options.cache_bytes, Arc::clone(counters))?;
+        let loaded = blocks.read(Loaded::read)?;
+        Ok((blocks, loaded))
+    }
+
+    /// Puts a new block store with all that the damaged one still gives into its place.
+    fn salvage_blocks(
+        &mut self,
+        why: &redb::Error,
+        counters: &Arc<Counters>,
+    ) -> Result<(), StoreError> {
+        let blocks = self.new_blocks(counters)?;
+        let damaged = self.io("reading the block store", self.disk.open(BLOCKS_NAME))?;
+        let salvaged = salvage(Arc::new(damaged), &blocks);
+        drop(blocks);
+        let aside = format!("{BLOCKS_NAME}.damaged-{:016x}", self.options.nonce);
+        let moved = self.disk.rename(BLOCKS_NAME, &aside);
+        self.io("moving the damaged block store aside", moved)?;
+        self.name_new_blocks()?;
+        let left = match salvaged {
+            Ok(found) if found.rows == 0 => "only the journal's tail is left".to_owned(),
+            Ok(found) => format!(
+                "{} rows were copied out of it; of {} tables not all could be read",
+                found.rows, found.damaged_tables
+            ),
+            Err(error) => format!("copying what is left of it failed: {error}"),
+        };
+        self.note(format!(
+            "the block store cannot be read ({why}); it was moved to {aside}; {left}; nothing of it \
+             was deleted: keep the file for those who can read more out of it, or remove it"
+        ));
+        Ok(())
+    }
+
+    /// Complete under its name or not there at all.
+    fn make_blocks(&self, counters: &Arc<Counters>) -> Result<(), StoreError> {
+        drop(self.new_blocks(counters)?);
+        self.name_new_blocks()
+    }
+
+    fn new_blocks(&self, counters: &Arc<Counters>) -> Result<Blocks, StoreError> {
+        let file = self.io("making the block store", self.disk.open(BLOCKS_NEW_NAME))?;
+        Blocks::open(
+            Arc::new(file),
+            self.options.cache_bytes,
+            Arc::clone(counters),
+        )
+        .map_err(|error| self.blocks_error(&error))
+    }
+
+    fn name_new_blocks(&self) -> Result<(), StoreError> {
+        let named = self.disk.rename(BLOCKS_NEW_NAME, BLOCKS_NAME);
+        self.io("naming the block store", named)?;
+        self.io("syncing the directory", self.disk.sync_dir())
+    }
+
+    fn is_empty(&self, name: &str) -> std::io::Result<bool> {
+        self.disk.open(name)?.is_empty()
+    }
+
+    fn blocks_error(&self, error: &redb::Error) -> StoreError {
+        self.fault("opening the block store", fault_of_blocks(error))
+    }
+}
+
+/// Whether the file is bad, and not the way to it.
+fn is_damage(error: &redb::Error) -> bool {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "redb's enum is open")]
+    match error {
+        redb::Error::Corrupted(_)
+        | redb::Error::RepairAborted
+        | redb::Error::TableTypeMismatch { .. }
+        | redb::Error::TableDoesNotExist(_) => true,
+        redb::Error::Io(error) => matches!(
+            error.kind(),
+            std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof
+        ),
+        _ => false,
+    }
+}
