@@ -71,7 +71,8 @@ impl JetStream {
             return;
         }
         let owner = meta.account.clone();
-        let mut stream = Stream::recovered(id, tenant, meta, found);
+        let last = self.feeds.last_taken(&meta.config, found);
+        let mut stream = Stream::recovered(id, tenant, meta, found, last);
         let mut removed = Removed::default();
         stream.enforce_all(self.now.wall, &self.ages, &mut removed);
         let name: Box<str> = stream.config.name.as_str().into();

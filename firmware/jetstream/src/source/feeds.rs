@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use frond_ledger::{Record, StreamId};
+use frond_ledger::{Record, RecoveredStream, Seq, StreamId};
 
 use super::feed::{Ear, Feed, FeedInput, FeedOutput};
 use super::info::SourceInfo;
@@ -13,7 +13,7 @@ use super::request::Asker;
 use crate::host::Host;
 use crate::io::{Reach, SubId, Tenant};
 use crate::jetstream::{Alarm, JetStream, Route};
-use crate::stream::config::StreamSource;
+use crate::stream::config::{StreamConfig, StreamSource};
 
 /// A running feed; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,23 @@ impl Feeds {
         self.saved = ours
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
+    }
+
+    /// The last sequence of a stream that is used. A mirror's are its origin's: those that the disk
+    /// leaves out, as they may have been lost, it asks for again.
+    pub(crate) fn last_taken(&self, config: &StreamConfig, found: &RecoveredStream) -> Seq {
+        if config.mirror.is_none() {
+            return found.last;
+        }
+        let prefix = position::key(found.stream, "");
+        let ours = self.saved.range(prefix.clone()..);
+        let ours = ours.take_while(|(key, _)| key.starts_with(&*prefix));
+        let taken = ours.filter_map(|(_, bytes)| Saved::decode(bytes)?.position);
+        let taken = taken.map(|position| position.seq).max();
+        let held = found.heads.last().map(|head| head.seq);
+        let before = found.first.saturating_sub(1);
+        let last = taken.max(held).unwrap_or_default().max(before);
+        last.min(found.last)
     }
 
     /// How far a source came whose stream is restored from a backup.

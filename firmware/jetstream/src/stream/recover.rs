@@ -103,12 +103,14 @@ pub(crate) fn decode(meta: &[u8]) -> Result<StreamMeta, String> {
 }
 
 impl Stream {
-    /// The stream as the disk has it; limits are not enforced yet.
+    /// The stream as the disk has it, with sequences up to `last` used; limits are not enforced
+    /// yet.
     pub(crate) fn recovered(
         id: StreamId,
         tenant: Tenant,
         meta: StreamMeta,
         found: &RecoveredStream,
+        last: Seq,
     ) -> Self {
         // Where a file stream began is kept beside it; an update may tell another beginning since.
         let mut stream = Self::new(id, tenant, meta.config, meta.created);
@@ -135,7 +137,7 @@ impl Stream {
                 payload_len: head.payload_len,
             });
         }
-        stream.contents.skip(found.last);
+        stream.contents.skip(last);
         stream.contents.start_at(found.first);
         stream.inflight.raise(stream.contents.last());
         stream.lost = found.lost.iter().copied().collect();

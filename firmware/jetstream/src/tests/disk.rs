@@ -12,6 +12,8 @@ pub(super) struct Disk {
     streams: BTreeMap<StreamId, OnDisk>,
     values: BTreeMap<Box<str>, Bytes>,
     ids_used: (u32, u32),
+    /// Sequences left out after the last of each stream when it is read again.
+    left_out: u64,
     pub(super) commits: usize,
 }
 
@@ -170,15 +172,21 @@ impl Disk {
         }
     }
 
+    /// Leaves out sequences, as a disk that may have lost those does.
+    pub(super) fn leave_out(&mut self, ahead: u64) {
+        self.left_out = ahead;
+    }
+
     pub(super) fn recover(&self) -> Recovered {
         Recovered {
             streams: self
                 .streams
                 .iter()
-                .map(|(id, disk)| disk.recover(*id))
+                .map(|(id, disk)| disk.recover(*id, self.left_out))
                 .collect(),
             values: self.values.clone(),
             damage: Vec::new(),
+            reports: Vec::new(),
             stream_ids_used: self.ids_used.0,
             consumer_ids_used: self.ids_used.1,
         }
@@ -186,7 +194,7 @@ impl Disk {
 }
 
 impl OnDisk {
-    fn recover(&self, stream: StreamId) -> RecoveredStream {
+    fn recover(&self, stream: StreamId, left_out: u64) -> RecoveredStream {
         let mut subjects: Vec<Box<str>> = Vec::new();
         let mut heads = Vec::new();
         for stored in self.messages.values() {
@@ -221,7 +229,7 @@ impl OnDisk {
             stream,
             meta: self.meta.clone().unwrap_or_default(),
             first: self.first,
-            last: self.last,
+            last: self.last + left_out,
             subjects,
             heads,
             consumers: consumers.collect(),

@@ -148,6 +148,24 @@ fn a_promoted_mirror_goes_on_by_itself() {
 }
 
 #[test]
+fn a_mirror_asks_again_for_what_its_disk_may_have_lost() {
+    let mut pair = linked();
+    let mirror = r#""mirror":{"name":"ORDERS","external":{"api":"$JS.shop-1.API"}}"#;
+    pair.create(HUB, "ALL", mirror);
+    for restarts in 1..=2 {
+        pair.send(LEAF, "orders.1", b"before");
+        pair.run(MS);
+        pair.nodes[HUB].disk.leave_out(1 << 20);
+        pair.restart(HUB, |_| {});
+        pair.heal();
+        pair.send(LEAF, "orders.1", b"after");
+        pair.run(Duration::from_secs(20));
+        let came: Vec<u64> = pair.stored(HUB).iter().map(|m| m.seq).collect();
+        assert_eq!(came, (1..=2 * restarts).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn an_origin_that_lost_messages_loses_no_new_ones() {
     let mut pair = linked();
     pair.create(HUB, "ALL", FROM_SHOP);
