@@ -60,6 +60,8 @@ pub struct JetStream {
     pub(crate) backups: Backups,
     /// What the disk keeps of schedules beside them, by their stream and sequence.
     pub(crate) reminders: BTreeMap<(u32, Seq), Reminder>,
+    /// What the disk has reported damaged and no operator has seen.
+    pub(crate) reports: Vec<Box<str>>,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -147,6 +149,7 @@ impl JetStream {
             feeds: Feeds::default(),
             backups: Backups::default(),
             reminders: BTreeMap::new(),
+            reports: Vec::new(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             told_exceeded: None,
@@ -306,9 +309,7 @@ impl JetStream {
     }
 
     fn recall(&mut self, recovered: Recovered) {
-        for damage in &recovered.damage {
-            self.log(Level::Warn, damage.text.clone());
-        }
+        self.reports = recovered.reports;
         self.ids = Ids {
             stream: recovered.stream_ids_used,
             consumer: recovered.consumer_ids_used,

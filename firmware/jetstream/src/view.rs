@@ -130,6 +130,12 @@ impl<'a> View<'a> {
             .map(move |host| stream_view(streams, host))
     }
 
+    /// What was found damaged on the disk, until an operator has seen it: `/healthz` tells it.
+    #[must_use]
+    pub fn reports(&self) -> &'a [Box<str>] {
+        &self.streams.reports
+    }
+
     /// Streams that do not take messages because of the disk, and why: `/healthz` tells them.
     pub fn faults(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let hosts = self.streams.hosts.values();

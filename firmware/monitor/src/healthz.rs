@@ -197,11 +197,16 @@ fn check_assets(options: &Options, jetstream: &JetStream) -> Trouble {
     }
 }
 
-/// Streams that lost messages: they serve all others, so that is no reason to be taken for ill.
+/// What the disk lost, and streams that lost messages: they serve all others, so that is no reason to be taken for ill.
 fn damage(options: &Options, state: &State) -> Vec<HealthzError> {
     let (Scope::Assets, State::On(jetstream)) = (options.scope, state) else {
         return Vec::new();
     };
+    let of_disk = jetstream.reports.iter().map(|report| HealthzError {
+        kind: "JETSTREAM",
+        error: format!("JetStream disk: {report}"),
+        ..HealthzError::default()
+    });
     let told = |account: &str, stream: &JsStream| HealthzError {
         kind: "STREAM",
         account: account.to_owned(),
@@ -216,7 +221,7 @@ fn damage(options: &Options, state: &State) -> Vec<HealthzError> {
         let streams = account.streams.iter().filter(|stream| stream.lost > 0);
         streams.map(|stream| told(&account.name, stream))
     });
-    all.collect()
+    of_disk.chain(all).collect()
 }
 
 fn fault(account: &str, stream: &JsStream) -> Option<HealthzError> {

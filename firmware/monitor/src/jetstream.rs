@@ -70,6 +70,8 @@ pub(crate) struct JetStream {
     pub(crate) config: JetStreamConfig,
     pub(crate) limits: JsLimitOpts,
     pub(crate) accounts: Vec<JsAccount>,
+    /// What the disk has reported damaged.
+    pub(crate) reports: Vec<String>,
 }
 
 /// An account that has JetStream.

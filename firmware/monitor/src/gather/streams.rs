@@ -35,6 +35,7 @@ pub(crate) fn jetstream(view: &View<'_>, depth: Depth) -> Option<JetStream> {
         config: config(view, &streams),
         limits: limits(view),
         accounts: accounts.collect(),
+        reports: machine.reports().iter().map(ToString::to_string).collect(),
     })
 }
 

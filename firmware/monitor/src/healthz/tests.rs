@@ -126,6 +126,18 @@ fn a_server_that_takes_nobody_is_not_ready() {
 }
 
 #[test]
+fn damage_of_the_disk_is_told_and_leaves_the_server_in_service() {
+    let mut on = jetstream(&["A"]);
+    on.reports = vec!["the journal is missing".into()];
+    let (code, body) = ask("", &State::On(on));
+    assert_eq!(code, 200);
+    assert_eq!(
+        body,
+        r#"{"status":"ok","damage":[{"type":"JETSTREAM","error":"JetStream disk: the journal is missing"}]}"#
+    );
+}
+
+#[test]
 fn lost_messages_are_told_and_leave_the_server_in_service() {
     let mut on = jetstream(&["A", "B"]);
     on.accounts[1].streams[0].lost = 3;

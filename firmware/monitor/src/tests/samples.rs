@@ -188,5 +188,6 @@ pub(crate) fn jetstream(accounts: &[&str]) -> JetStream {
         config,
         limits,
         accounts: accounts.collect(),
+        reports: Vec::new(),
     }
 }
