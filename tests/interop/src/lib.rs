@@ -19,6 +19,7 @@ mod pki;
 mod process;
 mod run;
 mod say;
+mod schema;
 mod server;
 mod setup;
 
@@ -37,6 +38,7 @@ pub use process::Usage;
 pub use proxy::Proxy;
 pub use run::{Ended, run};
 pub use say::say;
+pub use schema::complaints;
 pub use server::Server;
 pub use setup::{Setup, free_port};
 pub use wait::{wait_for, wait_for_async};
