@@ -75,6 +75,7 @@ mod shared;
 mod space;
 mod stream_row;
 mod tables;
+mod unwritten;
 mod writer;
 
 #[cfg(test)]

@@ -7,36 +7,83 @@ use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableHandle};
 
-use crate::backend::Backend;
 use crate::blocks::{Blocks, guarded};
 use crate::disk::DiskFile;
 use crate::limits::{SALVAGE_BYTES, SALVAGE_PROBES_MAX};
 use crate::tables::{self, Definition};
+use crate::unwritten::{Commit, Unwritten};
 
 /// What came of it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Salvaged {
+    /// What was read.
+    commit: Commit,
     /// Rows that were copied.
     pub(crate) rows: u64,
     /// Tables of which not all could be read.
     pub(crate) damaged_tables: u64,
 }
 
-/// Copies all that can be read of `from` into `to`.
+impl Salvaged {
+    const fn of(commit: Commit) -> Self {
+        Self {
+            commit,
+            rows: 0,
+            damaged_tables: 0,
+        }
+    }
+}
+
+impl core::fmt::Display for Salvaged {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match (self.rows, self.commit) {
+            (0, _) => write!(
+                f,
+                "nothing in it can be read: only the journal's tail is left"
+            ),
+            (rows, Commit::Last) => write!(
+                f,
+                "{rows} rows were copied out of it; of {} tables not all could be read",
+                self.damaged_tables
+            ),
+            (rows, Commit::OneBefore) => write!(
+                f,
+                "{rows} rows were copied out of what it held before its last change; of {} tables \
+                 not all could be read",
+                self.damaged_tables
+            ),
+        }
+    }
+}
+
+/// Copies all that can be read of `from`, which stays as it is, into `to`: where nothing can, what
+/// it held one commit before. That is in the journal again, or was told to be lost.
 ///
 /// # Errors
 /// Of writing to `to`; what was copied before stays.
-pub(crate) fn salvage<F: DiskFile>(from: Arc<F>, to: &Blocks) -> Result<Salvaged, redb::Error> {
-    let mut work = Salvage {
-        from,
-        database: None,
-        to,
-        done: Salvaged::default(),
-    };
-    for table in tables::ALL {
-        work.copy(table)?;
+pub(crate) fn salvage(
+    from: &Arc<dyn DiskFile>,
+    to: &Blocks,
+    cache_bytes: usize,
+) -> Result<Salvaged, redb::Error> {
+    let mut done = Salvaged::of(Commit::Last);
+    for commit in [Commit::Last, Commit::OneBefore] {
+        let mut work = Salvage {
+            from: Arc::clone(from),
+            cache_bytes,
+            database: None,
+            to,
+            done: Salvaged::of(commit),
+        };
+        for table in tables::ALL {
+            work.copy(table)?;
+        }
+        done = work.done;
+        if done.rows > 0 {
+            break;
+        }
     }
-    Ok(work.done)
+    Ok(done)
 }
 
 type Key = Vec<u8>;
@@ -75,15 +122,16 @@ enum Stop {
     Damage,
 }
 
-struct Salvage<'t, F: DiskFile> {
-    from: Arc<F>,
+struct Salvage<'t> {
+    from: Arc<dyn DiskFile>,
+    cache_bytes: usize,
     /// `None` until it is opened, and after damage, which leaves redb in no state to go on.
     database: Option<Database>,
     to: &'t Blocks,
     done: Salvaged,
 }
 
-impl<F: DiskFile> Salvage<'_, F> {
+impl Salvage<'_> {
     /// Reads from both ends up to the damage, then from the middle of what lies between; wide
     /// gaps first, for a damaged page is found in every half of its own.
     fn copy(&mut self, table: Definition) -> Result<(), redb::Error> {
@@ -162,8 +210,10 @@ impl<F: DiskFile> Salvage<'_, F> {
         let database = match self.database.take() {
             Some(database) => database,
             None => {
-                let backend = Backend::new(self.from.clone(), Arc::default(), Arc::default());
-                guarded(|| Ok(redb::Builder::new().create_with_backend(backend)?))?
+                let backend = Unwritten::new(Arc::clone(&self.from), self.done.commit)?;
+                let mut builder = redb::Builder::new();
+                builder.set_cache_size(self.cache_bytes);
+                guarded(|| Ok(builder.create_with_backend(backend)?))?
             }
         };
         Ok(self.database.insert(database))
