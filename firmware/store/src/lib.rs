@@ -71,6 +71,7 @@ mod record_code;
 mod replay;
 mod reports;
 mod salvage;
+mod scrape;
 mod shared;
 mod space;
 mod stream_row;

@@ -10,14 +10,23 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableHandle};
 use crate::blocks::{Blocks, guarded};
 use crate::disk::DiskFile;
 use crate::limits::{SALVAGE_BYTES, SALVAGE_PROBES_MAX};
+use crate::names::Content;
+use crate::scrape::{Taken, scrape};
 use crate::tables::{self, Definition};
 use crate::unwritten::{Commit, Unwritten};
+
+/// How rows were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Through redb.
+    Commit(Commit),
+    Pages,
+}
 
 /// What came of it.
 #[derive(Debug)]
 pub(crate) struct Salvaged {
-    /// What was read.
-    commit: Commit,
+    way: Way,
     /// Rows that were copied.
     pub(crate) rows: u64,
     /// Tables of which not all could be read.
@@ -25,9 +34,9 @@ pub(crate) struct Salvaged {
 }
 
 impl Salvaged {
-    const fn of(commit: Commit) -> Self {
+    const fn of(way: Way) -> Self {
         Self {
-            commit,
+            way,
             rows: 0,
             damaged_tables: 0,
         }
@@ -36,53 +45,65 @@ impl Salvaged {
 
 impl core::fmt::Display for Salvaged {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match (self.rows, self.commit) {
+        match (self.rows, self.way) {
             (0, _) => write!(
                 f,
                 "nothing in it can be read: only the journal's tail is left"
             ),
-            (rows, Commit::Last) => write!(
+            (rows, Way::Commit(Commit::Last)) => write!(
                 f,
                 "{rows} rows were copied out of it; of {} tables not all could be read",
                 self.damaged_tables
             ),
-            (rows, Commit::OneBefore) => write!(
+            (rows, Way::Commit(Commit::OneBefore)) => write!(
                 f,
                 "{rows} rows were copied out of what it held before its last change; of {} tables \
                  not all could be read",
                 self.damaged_tables
             ),
+            (rows, Way::Pages) => write!(
+                f,
+                "{rows} rows were found in it page by page: some may be of messages that had been \
+                 deleted, and what consumers had acknowledged may be delivered again"
+            ),
         }
     }
 }
 
-/// Copies all that can be read of `from`, which stays as it is, into `to`: where nothing can, what
-/// it held one commit before. That is in the journal again, or was told to be lost.
+/// Copies all that can be read of `from`, which stays as it is, into `to`. Where nothing can, what
+/// it held one commit before: the rest is in the journal, or told to be lost. Where neither, what
+/// its pages hold.
 ///
 /// # Errors
 /// Of writing to `to`; what was copied before stays.
 pub(crate) fn salvage(
     from: &Arc<dyn DiskFile>,
     to: &Blocks,
+    names: &Content,
     cache_bytes: usize,
 ) -> Result<Salvaged, redb::Error> {
-    let mut done = Salvaged::of(Commit::Last);
     for commit in [Commit::Last, Commit::OneBefore] {
         let mut work = Salvage {
             from: Arc::clone(from),
+            commit,
             cache_bytes,
             database: None,
             to,
-            done: Salvaged::of(commit),
+            done: Salvaged::of(Way::Commit(commit)),
         };
         for table in tables::ALL {
             work.copy(table)?;
         }
-        done = work.done;
+        let mut done = work.done;
         if done.rows > 0 {
-            break;
+            if done.damaged_tables > 0 {
+                done.rows += scrape(&**from, to, Taken::Missing)?;
+            }
+            return Ok(done);
         }
     }
+    let mut done = Salvaged::of(Way::Pages);
+    done.rows = scrape(&**from, to, Taken::All(names))?;
     Ok(done)
 }
 
@@ -124,6 +145,7 @@ enum Stop {
 
 struct Salvage<'t> {
     from: Arc<dyn DiskFile>,
+    commit: Commit,
     cache_bytes: usize,
     /// `None` until it is opened, and after damage, which leaves redb in no state to go on.
     database: Option<Database>,
@@ -210,7 +232,7 @@ impl Salvage<'_> {
         let database = match self.database.take() {
             Some(database) => database,
             None => {
-                let backend = Unwritten::new(Arc::clone(&self.from), self.done.commit)?;
+                let backend = Unwritten::new(Arc::clone(&self.from), self.commit)?;
                 let mut builder = redb::Builder::new();
                 builder.set_cache_size(self.cache_bytes);
                 guarded(|| Ok(builder.create_with_backend(backend)?))?

@@ -129,9 +129,10 @@ impl<D: Disk> Opener<'_, D> {
     ) -> Result<(), StoreError> {
         let damaged = self.io("reading the block store", self.disk.open(BLOCKS_NAME))?;
         let damaged: Arc<dyn DiskFile> = Arc::new(damaged);
+        let (_, names, _) = self.io("reading what names the streams", Names::read(&self.disk))?;
         // All of it or nothing: who comes later finds the damaged one where it was.
         let copied = self.new_blocks(counters).and_then(|blocks| {
-            let copied = salvage(&damaged, &blocks, self.options.cache_bytes);
+            let copied = salvage(&damaged, &blocks, &names, self.options.cache_bytes);
             copied.map_err(|error| self.fault(COPYING, fault_of_blocks(&error)))
         });
         let salvaged = copied.map_err(|error| {

@@ -2,10 +2,10 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use frond_ledger::Recovered;
+use frond_ledger::{Record, Recovered};
 
 use super::memory::MemoryDisk;
-use super::scratch::{Scratch, fetch, put, seqs, small, stream, write};
+use super::scratch::{S, Scratch, fetch, put, seqs, small, stream, write};
 use crate::{Disk, DiskFile as _, Store};
 
 const LAST: u64 = 600;
@@ -113,6 +113,47 @@ fn without_its_last_commit_the_one_before_and_the_journal_have_everything() {
     assert!(said.contains("before its last change"), "{said}");
     assert_eq!(seqs(&recovered), (1..=LAST).collect::<Vec<_>>());
     assert_eq!(fetch(&store, &seqs(&recovered)).missing, []);
+}
+
+#[test]
+fn without_a_way_in_its_pages_have_what_they_hold() {
+    for spoil in [
+        |bytes: &mut Vec<u8>| bytes[..8192].fill(7),
+        |bytes: &mut Vec<u8>| {
+            let root = root(bytes);
+            bytes[root..root + 4096].fill(0xa5);
+        },
+    ] {
+        let mut scratch = Scratch::new();
+        let (mut store, _) = scratch.open();
+        fill(&mut store);
+        let floor = Record::Floor {
+            stream: S,
+            first: 101,
+            last: LAST,
+        };
+        let dropped = Record::Drop {
+            stream: S,
+            first: 201,
+            last: 210,
+        };
+        write(&mut store, vec![floor, dropped]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+        drop(store);
+        scratch.spoil("blocks.redb", spoil);
+        let spoilt = bytes(&scratch, "blocks.redb");
+        for _ in 0..2 {
+            let (store, recovered) = scratch.open();
+            let left: Vec<u64> = (101..=200).chain(211..=LAST).collect();
+            assert_eq!(seqs(&recovered), left);
+            assert_eq!(fetch(&store, &left).missing, []);
+            assert_eq!(&recovered.streams[0].meta[..], b"S");
+            assert!(recovered.streams[0].last >= LAST);
+            assert!(recovered.reports[0].contains("page by page"));
+        }
+        // redb notes in the header that it has it open.
+        assert!(aside(&scratch)[512..] == spoilt[512..]);
+    }
 }
 
 #[test]
