@@ -41,14 +41,15 @@ impl Server {
         if let Some(config) = &setup.config {
             write_config(dir.path(), config);
         }
-        let (child, client) = launch(kind, setup, dir.path(), 1);
+        let mut child = spawn(kind, setup, dir.path(), 1);
+        let client = ready(kind, &mut child, dir.path(), 1, || false);
         Self {
             kind,
             setup: setup.clone(),
             dir,
             starts: 1,
             child,
-            client,
+            client: client.unwrap_or_default(),
         }
     }
 
@@ -57,8 +58,21 @@ impl Server {
     /// # Panics
     /// When it isn't ready in time.
     pub fn restart(&mut self) {
+        self.restart_unless(|| false);
+    }
+
+    /// `restart`, given up when `is_over` says so; whether it is ready.
+    ///
+    /// # Panics
+    /// When it isn't ready in time, and it isn't over either.
+    pub fn restart_unless(&mut self, is_over: impl Fn() -> bool) -> bool {
         self.starts += 1;
-        (self.child, self.client) = launch(self.kind, &self.setup, self.dir.path(), self.starts);
+        let (dir, nth) = (self.dir.path(), self.starts);
+        self.child = spawn(self.kind, &self.setup, dir, nth);
+        let client = ready(self.kind, &mut self.child, dir, nth, is_over);
+        let is_ready = client.is_some();
+        self.client = client.unwrap_or_default();
+        is_ready
     }
 
     /// Starts the server again in the same folder, set up in another way (the configuration file stays).
@@ -155,7 +169,7 @@ fn write_config(dir: &Path, config: &str) {
     std::fs::write(dir.join("server.conf"), text).expect("own folder can be written");
 }
 
-fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {
+fn spawn(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> Child {
     let log = log_path(dir, nth);
     let mut command = command(kind, setup);
     command
@@ -167,13 +181,27 @@ fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {
         command.arg("-c").arg(dir.join("server.conf"));
     }
     command.stderr(File::create(&log).expect("own folder can be written"));
-    let mut child = command
+    command
         .spawn()
-        .unwrap_or_else(|e| panic!("{} can't be started: {e}", kind.name()));
-    let address = wait_for(&format!("{} to be ready", kind.name()), READY_BOUND, || {
+        .unwrap_or_else(|e| panic!("{} can't be started: {e}", kind.name()))
+}
+
+/// Waits until the server is ready and gives its address for clients; nothing when `is_over`.
+fn ready(
+    kind: Kind,
+    child: &mut Child,
+    dir: &Path,
+    nth: u32,
+    is_over: impl Fn() -> bool,
+) -> Option<String> {
+    let log = log_path(dir, nth);
+    wait_for(&format!("{} to be ready", kind.name()), READY_BOUND, || {
         let text = read(&log);
         if text.contains("Server is ready") {
-            return Some(client_address(&text));
+            return Some(Some(client_address(&text)));
+        }
+        if is_over() {
+            return Some(None);
         }
         let ended = child.try_wait().expect("own child");
         assert!(
@@ -182,8 +210,7 @@ fn launch(kind: Kind, setup: &Setup, dir: &Path, nth: u32) -> (Child, String) {
             kind.name()
         );
         None
-    });
-    (child, address)
+    })
 }
 
 /// The binary, or the command it is started through with the binary as its first argument.
