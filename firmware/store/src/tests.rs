@@ -11,6 +11,5 @@ mod full;
 mod memory;
 mod model;
 mod recovery;
-mod salvaged;
 mod scratch;
 mod whole;

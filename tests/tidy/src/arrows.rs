@@ -96,6 +96,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/fuzz", &["tests/sim"]),
     // Makes the JWTs of the operators under test.
     ("tests/interop", &["firmware/account"]),
+    ("tests/powercut", &["tests/interop"]),
     ("tests/script", &["tests/interop"]),
     (
         "tests/bench",
