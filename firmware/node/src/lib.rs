@@ -35,3 +35,6 @@ pub use report::{ReportError, ReportRequest};
 pub use seed::{NodeSeed, StorageLimits, VERSION};
 pub use setup::check_accounts;
 pub use view::{StreamsView, View};
+
+/// A stream refuses further messages while so many wait for the disk.
+pub use frond_jetstream::limits::INFLIGHT_MESSAGES_MAX;

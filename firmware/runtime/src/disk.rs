@@ -131,9 +131,12 @@ pub(crate) fn size_of(batch: &Batch) -> usize {
     batch
         .records
         .iter()
-        .map(|record| 32 + payload_of(record))
+        .map(|record| RECORD_BYTES + payload_of(record))
         .sum()
 }
+
+/// What a record costs besides: the journal's share, and its place in the lists on the way.
+pub(crate) const RECORD_BYTES: usize = 96;
 
 fn payload_of(record: &Record) -> usize {
     match record {

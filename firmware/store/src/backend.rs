@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use redb::StorageBackend;
@@ -110,67 +109,6 @@ impl StorageBackend for Backend {
         Counters::add(&self.counters.block_bytes, data.len() as u64);
         self.file.write_at(data, offset)?;
         self.written.note(offset, data);
-        Ok(())
-    }
-}
-
-/// Lets redb read a [`DiskFile`] that cannot be written: what opening writes stays in memory.
-#[derive(Debug)]
-pub(crate) struct Unwritten {
-    file: Arc<dyn DiskFile>,
-    /// Bytes in place of the file's, by offset: a few headers.
-    changed: Mutex<BTreeMap<u64, u8>>,
-    len: AtomicU64,
-}
-
-impl Unwritten {
-    pub(crate) fn new(file: Arc<dyn DiskFile>) -> io::Result<Self> {
-        let len = AtomicU64::new(file.len()?);
-        Ok(Self {
-            file,
-            changed: Mutex::default(),
-            len,
-        })
-    }
-
-    fn changed(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, u8>> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl StorageBackend for Unwritten {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.len.load(Ordering::Relaxed))
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let in_file = self.file.len()?.saturating_sub(offset);
-        let in_file = usize::try_from(in_file)
-            .unwrap_or(usize::MAX)
-            .min(out.len());
-        let (old, new) = out.split_at_mut(in_file);
-        self.file.read_at(old, offset)?;
-        new.fill(0);
-        let end = offset + out.len() as u64;
-        for (at, byte) in self.changed().range(offset..end) {
-            if let Some(slot) = out.get_mut((at - offset) as usize) {
-                *slot = *byte;
-            }
-        }
-        Ok(())
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.len.store(len, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.changed().extend((offset..).zip(data.iter().copied()));
         Ok(())
     }
 }

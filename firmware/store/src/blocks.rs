@@ -4,10 +4,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
-use crate::backend::{Backend, Unwritten, Written};
+use crate::backend::{Backend, Written};
 use crate::counters::Counters;
 use crate::disk::DiskFile;
 use crate::tables;
+use crate::unwritten::{Commit, Unwritten};
 
 /// The block store: one redb file, reopened after a failed write.
 #[derive(Debug)]
@@ -41,9 +42,9 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Reads all of `file` and compares its checksums: seconds for each GiB.
-    pub(crate) fn check<F: DiskFile>(file: Arc<F>, cache_bytes: usize) -> Result<(), redb::Error> {
-        let backend = Backend::new(file, Arc::default(), Arc::default());
+    /// Reads all of `file` and compares its checksums: seconds for each GiB. It is not written.
+    pub(crate) fn check(file: Arc<dyn DiskFile>, cache_bytes: usize) -> Result<(), redb::Error> {
+        let backend = Unwritten::new(file, Commit::Last)?;
         guarded(|| {
             redb::Builder::new()
                 .set_cache_size(cache_bytes)
@@ -91,7 +92,7 @@ impl Blocks {
 
     /// A medium that cannot be written can still be read.
     fn open_unwritten(&self) -> Result<Database, redb::Error> {
-        let backend = Unwritten::new(Arc::clone(&self.file))?;
+        let backend = Unwritten::new(Arc::clone(&self.file), Commit::Last)?;
         guarded(|| {
             let database = redb::Builder::new()
                 .set_cache_size(self.cache_bytes)

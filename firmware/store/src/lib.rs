@@ -71,10 +71,12 @@ mod record_code;
 mod replay;
 mod reports;
 mod salvage;
+mod scrape;
 mod shared;
 mod space;
 mod stream_row;
 mod tables;
+mod unwritten;
 mod writer;
 
 #[cfg(test)]

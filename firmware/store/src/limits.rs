@@ -43,6 +43,9 @@ pub const NAMES_CHECKPOINTS_MAX: u32 = 20;
 /// Bytes that one step copies out of a damaged block store.
 pub const SALVAGE_BYTES: usize = 1024 * 1024;
 
+/// A page with rows is no larger: the largest message and what is beside it.
+pub const SCRAPED_PAGE_BYTES_MAX: usize = 80 << 20;
+
 /// Attempts to read on, for each table of a damaged block store.
 pub const SALVAGE_PROBES_MAX: u32 = 64;
 

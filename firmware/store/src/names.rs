@@ -199,6 +199,13 @@ impl Content {
         })
     }
 
+    /// What is said of a stream; its last sequence is one that no message has reached.
+    pub(crate) fn stream(&self, stream: StreamId) -> Option<StreamRow> {
+        let key = tables::stream_key(stream);
+        let (_, payload) = self.streams.iter().find(|(other, _)| *other == key)?;
+        StreamRow::decode(payload)
+    }
+
     /// Whether there was no file.
     pub(crate) const fn is_empty(&self) -> bool {
         self.generation == 0

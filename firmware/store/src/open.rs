@@ -152,14 +152,18 @@ impl<D: Disk> Opener<'_, D> {
         needed_bytes: u64,
         result: io::Result<T>,
     ) -> Result<T, StoreError> {
-        let mut done = self.io(doing, result);
-        if let Err(StoreError::Full { room, .. }) = &mut done {
+        self.io(doing, result)
+            .map_err(|error| self.with_room(needed_bytes, error))
+    }
+
+    fn with_room(&self, needed_bytes: u64, mut error: StoreError) -> StoreError {
+        if let StoreError::Full { room, .. } = &mut error {
             *room = match self.disk.free_bytes() {
                 Ok(free) => format!(": it needs {needed_bytes} bytes, {free} are free"),
                 Err(_) => format!(": it needs {needed_bytes} bytes"),
             };
         }
-        done
+        error
     }
 
     fn fault(&self, doing: &'static str, fault: DiskFault) -> StoreError {

@@ -11,5 +11,6 @@ mod full;
 mod memory;
 mod model;
 mod recovery;
+mod salvaged;
 mod scratch;
 mod whole;

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use super::{BLOCKS_NAME, BLOCKS_NEW_NAME, Opener, UNPROVEN_NAME};
 use crate::blocks::Blocks;
 use crate::counters::Counters;
-use crate::disk::{Disk, DiskFile as _};
+use crate::disk::{Disk, DiskFile};
 use crate::error::{StoreError, fault_of_blocks};
 use crate::load::Loaded;
 use crate::names::Names;
+use crate::reports;
 use crate::salvage::salvage;
 use crate::tables::Mark;
+use crate::unwritten::{PAGE_BYTES, whole_bytes};
+
+const COPYING: &str = "copying what is left of the damaged block store";
 
 impl<D: Disk> Opener<'_, D> {
     pub(super) fn open_blocks(
@@ -86,15 +90,31 @@ impl<D: Disk> Opener<'_, D> {
         Ok((names, blocks, loaded))
     }
 
-    fn blocks(&self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), StoreError> {
+    fn blocks(&mut self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), StoreError> {
         self.try_blocks(counters)
             .map_err(|error| self.blocks_error(&error))
     }
 
-    fn try_blocks(&self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), redb::Error> {
+    fn try_blocks(&mut self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), redb::Error> {
         let file = Arc::new(self.disk.open(BLOCKS_NAME)?);
-        if self.suspect {
-            Blocks::check(Arc::clone(&file), self.options.cache_bytes)?;
+        let (len, whole) = (file.len()?, whole_bytes(&*file)?);
+        // Before anything is written to what may have to be read again.
+        if self.suspect || len < whole {
+            Blocks::check(file.clone(), self.options.cache_bytes)?;
+        }
+        if len < whole {
+            file.set_len(whole)?;
+            file.sync_data()?;
+            let text = format!(
+                "the block store was {} bytes shorter than it was made; nothing of it was in them",
+                whole - len
+            );
+            // Whole pages are missing also where the power went while it grew.
+            if len.is_multiple_of(PAGE_BYTES) {
+                tracing::warn!("{text}");
+            } else {
+                self.note(text);
+            }
         }
         let blocks = Blocks::open(file, self.options.cache_bytes, Arc::clone(counters))?;
         let loaded = blocks.read(Loaded::read)?;
@@ -107,27 +127,28 @@ impl<D: Disk> Opener<'_, D> {
         why: &redb::Error,
         counters: &Arc<Counters>,
     ) -> Result<(), StoreError> {
-        let blocks = self.new_blocks(counters)?;
         let damaged = self.io("reading the block store", self.disk.open(BLOCKS_NAME))?;
-        let salvaged = salvage(Arc::new(damaged), &blocks);
-        drop(blocks);
+        let damaged: Arc<dyn DiskFile> = Arc::new(damaged);
+        let (_, names, _) = self.io("reading what names the streams", Names::read(&self.disk))?;
+        // All of it or nothing: who comes later finds the damaged one where it was.
+        let copied = self.new_blocks(counters).and_then(|blocks| {
+            let copied = salvage(&damaged, &blocks, &names, self.options.cache_bytes);
+            copied.map_err(|error| self.fault(COPYING, fault_of_blocks(&error)))
+        });
+        let salvaged = copied.map_err(|error| {
+            let _ = self.disk.remove(BLOCKS_NEW_NAME);
+            self.with_room(damaged.len().unwrap_or_default(), error)
+        })?;
         let aside = format!("{BLOCKS_NAME}.damaged-{:016x}", self.options.nonce);
+        self.note(format!(
+            "the block store cannot be read ({why}); {salvaged}; it was moved to {aside} as it is: \
+             keep that for who can read more out of it, or remove it"
+        ));
+        // A stop from here on must not leave it unsaid.
+        reports::keep(&self.disk, &self.damage);
         let moved = self.disk.rename(BLOCKS_NAME, &aside);
         self.io("moving the damaged block store aside", moved)?;
-        self.name_new_blocks()?;
-        let left = match salvaged {
-            Ok(found) if found.rows == 0 => "only the journal's tail is left".to_owned(),
-            Ok(found) => format!(
-                "{} rows were copied out of it; of {} tables not all could be read",
-                found.rows, found.damaged_tables
-            ),
-            Err(error) => format!("copying what is left of it failed: {error}"),
-        };
-        self.note(format!(
-            "the block store cannot be read ({why}); it was moved to {aside}; {left}; nothing of it \
-             was deleted: keep the file for those who can read more out of it, or remove it"
-        ));
-        Ok(())
+        self.name_new_blocks()
     }
 
     /// Complete under its name or not there at all.

@@ -145,9 +145,8 @@ impl<D: Disk> Opener<'_, D> {
                 let aside = Journal::set_aside(&self.disk, self.options.nonce);
                 let aside = self.io("moving the damaged journal aside", aside)?;
                 self.note(format!(
-                    "the journal cannot be read; it was moved to {aside}: what was acknowledged \
-                     since the last checkpoint is lost, unless that file can be read after all: \
-                     then put it back as \"journal\" before anything new is written"
+                    "the journal cannot be read; it was moved to {aside} and is kept there: what was \
+                     acknowledged since the last checkpoint is lost"
                 ));
                 Ok(None)
             }

@@ -8,6 +8,8 @@ use frond_ledger::{Body, ConsumerId, Ticket};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use crate::disk::RECORD_BYTES;
+use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES};
 
 /// What a medium can do, and what it was told.
 #[derive(Default)]
@@ -179,7 +181,7 @@ fn nothing_goes_past_what_waits_for_space() {
 fn what_waits_for_space_has_a_bound() {
     let mut world = World::new(0, 0);
     let count = 40;
-    let len = WAITING_BYTES_MAX / 16 - 32;
+    let len = WAITING_BYTES_MAX / 16 - RECORD_BYTES;
     let mut refused = Vec::new();
     for first in (0..count).step_by(10) {
         world.keep((first..first + 10).map(|n| soon(n, len)));
@@ -220,5 +222,18 @@ fn a_refused_message_takes_its_followers_along_and_nothing_else() {
     let first = [soon(1, 1), message(2, 1, 1000)];
     world.keep(first.into_iter().chain([message(3, 1, 1), soon(4, 1)]));
     assert_eq!(world.round(), (vec![1, 4], vec![2, 3]));
-    assert_eq!(world.state.told_bytes.get(), 1032, "the largest of them");
+    assert_eq!(
+        world.state.told_bytes.get(),
+        RECORD_BYTES as u64 + 1000,
+        "the largest of them"
+    );
+}
+
+#[test]
+fn peers_are_held_before_a_stream_refuses() {
+    let smallest = size_of(&message(1, 1, 1));
+    // One more read is on its way, of the shortest publishes there are.
+    let read = READ_BYTES / "PUB a 0\r\n\r\n".len();
+    let waiting = DISK_BACKLOG_BYTES_MAX / smallest + read;
+    assert!(waiting < frond_node::INFLIGHT_MESSAGES_MAX, "{waiting}");
 }
