@@ -179,7 +179,10 @@ async fn a_block_store_that_is_cut_keeps_what_is_left_of_it() {
     it.server.restart();
     assert_eq!(it.state().await, (ACKED, ACKED));
     let told = it.damage().join("\n");
-    assert!(told.contains("block store was 1 bytes shorter"), "{told}");
+    assert!(
+        told.contains("block store is damaged: 1 bytes are missing"),
+        "{told}"
+    );
     assert_eq!(it.publish(1).await, ACKED + 1);
 }
 

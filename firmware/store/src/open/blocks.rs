@@ -106,7 +106,8 @@ impl<D: Disk> Opener<'_, D> {
             file.set_len(whole)?;
             file.sync_data()?;
             let text = format!(
-                "the block store was {} bytes shorter than it was made; nothing of it was in them",
+                "the end of the block store is damaged: {} bytes are missing; all checksums of what it \
+                 holds are right",
                 whole - len
             );
             // Whole pages are missing also where the power went while it grew.

@@ -73,7 +73,7 @@ fn a_block_store_that_is_short_of_a_byte_has_everything() {
             assert_eq!(seqs(&recovered), (1..=LAST).collect::<Vec<_>>());
             assert_eq!(fetch(&store, &seqs(&recovered)).missing, []);
             assert_eq!(recovered.streams[0].last, LAST);
-            let said = format!("{cut_off} bytes shorter");
+            let said = format!("{cut_off} bytes are missing");
             assert_eq!(texts(&recovered).contains(&said), starts == 1);
         }
     }
