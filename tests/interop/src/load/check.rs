@@ -32,10 +32,11 @@ impl Load {
             )
             .await;
             if !info["error"].is_null() {
-                findings.add(
-                    Finding::NotThere,
-                    format!("stream {stream}: {}", info["error"]),
-                );
+                let missing = format!("stream {stream}: {}", info["error"]);
+                findings.add(Finding::NotThere, missing);
+                if stream == STREAM {
+                    self.check_messages(&BTreeMap::new(), findings);
+                }
                 return;
             }
             let last = info["state"]["last_seq"].as_u64().unwrap_or(0);
