@@ -36,6 +36,7 @@ pub use options::exports::{Export, ExportKind, Latency, Response, ServiceExport}
 pub use options::features::FeatureFlags;
 pub use options::imports::{Import, ImportKind};
 pub use options::jetstream::{JetStream, JetStreamLimits, Sync};
+pub use options::jetstream_encryption::{JetStreamEncryption, StoreCipher};
 pub use options::leafnodes::{LeafAuthorization, LeafNodes, LeafUser};
 pub use options::logging::Log;
 pub use options::mappings::{Destination, Mapping};

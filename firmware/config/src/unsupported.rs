@@ -189,9 +189,10 @@ const JETSTREAM: &str = "\
     strict store store_dir storedir sync sync_interval max_memory_store max_mem_store max_mem \
     max_file_store max_file domain enable enabled limits unique_tag max_outstanding_catchup \
     max_buffered_size max_buffered_msgs request_queue_limit info_queue_limit meta_compact \
-    meta_compact_size meta_compact_sync max_concurrent_io";
+    meta_compact_size meta_compact_sync max_concurrent_io key ek encryption_key prev_key prev_ek \
+    prev_encryption_key cipher";
 const JETSTREAM_UNSUPPORTED: &str = "\
-    key ek encryption_key prev_key prev_ek prev_encryption_key cipher extension_hint tpm";
+    extension_hint tpm";
 const JETSTREAM_LIMITS: &str = "\
     max_ack_pending max_ha_assets max_request_batch duplicate_window batch \
     default_max_consumers";

@@ -46,6 +46,10 @@ pub(crate) fn jetstream(config: &Config, dir: &Path) {
     if let Some(domain) = &config.jetstream.domain {
         tracing::info!("  Domain:          {domain}");
     }
+    let encryption = &config.jetstream.encryption;
+    if encryption.key.is_some() {
+        tracing::info!("  Encryption:      {}", encryption.cipher);
+    }
     tracing::info!("  Max Memory:      {}", friendly(limits.memory_bytes_max));
     tracing::info!("  Max Storage:     {}", friendly(limits.file_bytes_max));
     tracing::info!("  Free Storage:    {}", friendly(free_bytes(dir)));

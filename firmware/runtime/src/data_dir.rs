@@ -1,8 +1,9 @@
 use std::io;
 use std::path::Path;
 
+use frond_config::{JetStreamEncryption, StoreCipher};
 use frond_ledger::Recovered;
-use frond_store::{FileDisk, Options as StoreOptions, Store};
+use frond_store::{Cipher, Encryption, FileDisk, Options as StoreOptions, Secret, Store};
 
 use crate::limits::JOURNAL_BYTES_MAX;
 use crate::options::plain;
@@ -12,6 +13,7 @@ pub(crate) fn open(
     dir: &Path,
     nonce: u64,
     message_bytes_max: u64,
+    encryption: &JetStreamEncryption,
 ) -> Result<(Store<FileDisk>, Recovered), String> {
     std::fs::create_dir_all(dir).map_err(|error| unusable(dir, &error))?;
     let disk = FileDisk::open(dir)
@@ -21,7 +23,21 @@ pub(crate) fn open(
     // A commit must fit a quarter of the journal.
     let wanted = message_bytes_max.saturating_mul(4).next_multiple_of(4096);
     options.journal_bytes = wanted.clamp(options.journal_bytes, JOURNAL_BYTES_MAX);
+    options.encryption = encryption_of(encryption);
     Store::open(disk, &options).map_err(|error| error.to_string())
+}
+
+/// Without a key there is none.
+fn encryption_of(config: &JetStreamEncryption) -> Option<Encryption> {
+    let secret = |secret: &frond_config::Secret| Secret::new(secret.expose().as_bytes());
+    Some(Encryption {
+        cipher: match config.cipher {
+            StoreCipher::ChaCha => Cipher::ChaCha,
+            StoreCipher::Aes => Cipher::Aes,
+        },
+        key: secret(config.key.as_ref()?),
+        previous: config.previous.as_ref().map(secret),
+    })
 }
 
 /// Streams of a nats-server in the same place are not read: say so, and how to bring them over.
@@ -62,7 +78,7 @@ mod tests {
     fn a_file_in_the_way_of_the_data_directory_is_named() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for dir in [file.path().to_owned(), file.path().join("jetstream")] {
-            let said = open(&dir, 1, 1024).unwrap_err();
+            let said = open(&dir, 1, 1024, &JetStreamEncryption::default()).unwrap_err();
             assert!(
                 said.contains("storage directory is not a directory"),
                 "{said}"

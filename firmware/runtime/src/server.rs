@@ -60,7 +60,8 @@ impl Server {
             let started = clock.now().mono;
             let dir = store_dir(config);
             banner::jetstream(config, &dir);
-            let (store, recovered) = data_dir::open(&dir, nonce, config.limits.max_payload)?;
+            let (bytes, encryption) = (config.limits.max_payload, &config.jetstream.encryption);
+            let (store, recovered) = data_dir::open(&dir, nonce, bytes, encryption)?;
             node.judge_ages(clock.now(), clock.ages());
             node.start_jetstream(clock.now(), recovered, space::limits(config, &dir));
             counters = Some(store.reader.counters());

@@ -41,6 +41,28 @@ pub enum StoreError {
         /// The system's words.
         source: io::Error,
     },
+    /// It is encrypted with a key that was not given.
+    #[error(
+        "error decrypting our stream metafile: {file} of data directory {directory} is encrypted \
+         with another key; give that as prev_key to have it written anew"
+    )]
+    WrongKey {
+        /// The directory.
+        directory: String,
+        /// The first file of that kind.
+        file: &'static str,
+    },
+    /// It is encrypted and no key was given.
+    #[error(
+        "encryption not enabled: {file} of data directory {directory} is encrypted; give its key \
+         (jetstream {{ key: ... }})"
+    )]
+    NoKey {
+        /// The directory.
+        directory: String,
+        /// The first file of that kind.
+        file: &'static str,
+    },
     /// Written by a later version of this program.
     #[error("data directory {directory} was written by a newer version ({found})")]
     Newer {

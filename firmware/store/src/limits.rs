@@ -66,3 +66,9 @@ pub const REPORTS_MAX: usize = 64;
 
 /// Bytes of their file that are read.
 pub const REPORTS_BYTES_MAX: u64 = 64 * 1024;
+
+/// Keys of past sessions that are kept for the pages they wrote; more are made again when needed.
+pub const SUBKEYS_KEPT_MAX: usize = 64;
+
+/// Bytes of the block store that are written anew at once when its key changes.
+pub const REENCRYPT_BYTES: usize = 1024 * 1024;

@@ -8,6 +8,7 @@ use frond_ledger::{Seq, StreamId};
 use redb::ReadableTable;
 
 use crate::blocks::Blocks;
+use crate::cipher::{ENVELOPE_BYTES, Envelope, Vault};
 use crate::coding::{Cut, put_counted, put_varint, seal};
 use crate::delta::Delta;
 use crate::disk::{Disk, DiskFile as _};
@@ -35,6 +36,7 @@ pub(crate) struct Content {
 /// Keeps the files up to date.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
+    vault: Vault,
     generation: u64,
     /// What the files say of the last sequence of each stream.
     reserved: BTreeMap<StreamId, Seq>,
@@ -47,7 +49,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// Reads the newest whole file; with how many of them are damaged.
-    pub(crate) fn read<D: Disk>(disk: &D) -> io::Result<(Self, Content, usize)> {
+    pub(crate) fn read<D: Disk>(disk: &D, vault: &Vault) -> io::Result<(Self, Content, usize)> {
         let there = disk.list()?;
         let mut content = Content::default();
         let (mut whole, mut damaged) = (0, 0);
@@ -59,7 +61,8 @@ impl Names {
             let bytes = read_all(disk, name).inspect_err(|error| {
                 tracing::warn!(name, %error, "a file that names the streams cannot be read");
             });
-            match bytes.ok().and_then(|bytes| Content::decode(&bytes)) {
+            let bytes = bytes.ok().and_then(|bytes| vault.decrypt_whole(bytes));
+            match bytes.and_then(|bytes| Content::decode(&bytes)) {
                 Some(found) => {
                     whole += 1;
                     if found.generation > content.generation {
@@ -70,6 +73,7 @@ impl Names {
             }
         }
         let names = Self {
+            vault: vault.clone(),
             generation: content.generation,
             reserved: content.reserved(),
             is_due: whole < FILES.len(),
@@ -92,7 +96,7 @@ impl Names {
         let was_due = core::mem::replace(&mut self.is_due, true);
         let mut content = blocks.read(Content::of)?;
         content.generation = self.generation + 1;
-        let bytes = content.encode();
+        let bytes = self.vault.encrypt_whole(content.encode())?;
         let name = FILES[(content.generation % 2) as usize];
         let file = disk.open(name)?;
         file.write_at(&bytes, 0)?;
@@ -253,7 +257,23 @@ impl Content {
     }
 }
 
-fn read_all<D: Disk>(disk: &D, name: &str) -> io::Result<Vec<u8>> {
+/// Whether the bytes of a file are all there.
+pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+    Content::decode(bytes).is_some()
+}
+
+/// The envelope of a file, when it is encrypted.
+pub(crate) fn envelope<D: Disk>(disk: &D, name: &str) -> io::Result<Option<Envelope>> {
+    let file = disk.open(name)?;
+    let mut bytes = [0; ENVELOPE_BYTES];
+    if file.len()? < ENVELOPE_BYTES as u64 {
+        return Ok(None);
+    }
+    file.read_at(&mut bytes, 0)?;
+    Ok(Envelope::decode(&bytes))
+}
+
+pub(crate) fn read_all<D: Disk>(disk: &D, name: &str) -> io::Result<Vec<u8>> {
     let file = disk.open(name)?;
     let mut bytes = vec![0; file.len()? as usize];
     file.read_at(&mut bytes, 0)?;

@@ -7,21 +7,23 @@ use std::sync::Arc;
 use frond_ledger::{Damage, DiskFault, Recovered};
 
 use crate::checkpointer::Checkpointer;
+use crate::cipher::Vault;
 use crate::counters::Counters;
 use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::options::Options;
 use crate::overlay;
 use crate::reader::Reader;
+use crate::reencrypt::Reencrypt;
 use crate::reports;
 use crate::shared::{Shared, Tail};
 use crate::space::Space;
 use crate::writer::Writer;
 
-const BLOCKS_NAME: &str = "blocks.redb";
+pub(crate) const BLOCKS_NAME: &str = "blocks.redb";
 /// There while a start has not proven that the block store works: see [`Opener::suspect`].
 pub(crate) const UNPROVEN_NAME: &str = "unproven";
-const BLOCKS_NEW_NAME: &str = "blocks.redb.new";
+pub(crate) const BLOCKS_NEW_NAME: &str = "blocks.redb.new";
 
 /// A data directory, opened: three handles for three threads.
 #[derive(Debug)]
@@ -39,27 +41,46 @@ impl<D: Disk> Store<D> {
     ///
     /// What is damaged is told in [`Recovered::damage`] and never stops the rest.
     ///
+    /// What is there in the clear, or with an earlier key or cipher, is written anew before.
+    ///
     /// # Errors
     /// When the directory is in use, cannot be read or written, is full before the first
-    /// journal, or belongs to a newer version.
+    /// journal, belongs to a newer version, or is encrypted with a key that is not given: then
+    /// nothing was changed.
     pub fn open(disk: D, options: &Options) -> Result<(Self, Recovered), StoreError> {
         options.check()?;
-        let counters = Arc::new(Counters::default());
+        let vault = Vault::new(options.encryption.as_ref());
+        let before = Reencrypt::run(&disk, &vault, options)?;
+        let (store, mut recovered) = Self::open_with(disk, options, vault)?;
+        if let Some(before) = before {
+            before.add_to(&mut recovered);
+        }
+        Ok((store, recovered))
+    }
+
+    /// Opens files that `vault` has the keys of, whichever those are.
+    pub(crate) fn open_with(
+        disk: D,
+        options: &Options,
+        vault: Vault,
+    ) -> Result<(Self, Recovered), StoreError> {
         let opener = Opener {
             disk,
             options,
+            vault,
             fresh_blocks: false,
             suspect: false,
             salvaged: false,
             damage: Vec::new(),
         };
-        opener.open(counters)
+        opener.open(Arc::new(Counters::default()))
     }
 }
 
 struct Opener<'o, D: Disk> {
     disk: D,
     options: &'o Options,
+    vault: Vault,
     /// There was no block store.
     fresh_blocks: bool,
     /// The last start ended before its first checkpoint. redb panics on some damaged pages, and

@@ -1,6 +1,7 @@
 use core::time::Duration;
 
 use crate::StoreError;
+use crate::cipher::Encryption;
 use crate::limits::{JOURNAL_BYTES_MIN, JOURNAL_PAGE_BYTES};
 
 /// How a store is laid out and how much memory it may use.
@@ -21,6 +22,8 @@ pub struct Options {
     /// A number that no earlier open of this directory used and that no client can guess: it
     /// keeps one run's frames apart from another's and from payloads that look like frames.
     pub nonce: u64,
+    /// How everything is encrypted; `None`: not.
+    pub encryption: Option<Encryption>,
 }
 
 impl Options {
@@ -33,6 +36,7 @@ impl Options {
             reserve_bytes: 4 << 20,
             room_wait: Duration::from_secs(10),
             nonce,
+            encryption: None,
         }
     }
 

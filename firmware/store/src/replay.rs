@@ -132,6 +132,7 @@ fn read_batches<F: DiskFile>(
     let mut rest = Bytes::from(payload);
     for index in 0..header.batches {
         let (batch, following) = header.batch(journal.key(), index, &rest);
+        let batch = batch.and_then(|batch| journal.decrypt(header, index, batch));
         whole &= batch.is_some();
         steps.push(batch.map_or_else(hole, Step::Batch));
         let Some(following) = following else {

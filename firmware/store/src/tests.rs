@@ -6,6 +6,7 @@
 )]
 
 mod damage;
+mod encryption;
 mod faults;
 mod full;
 mod memory;

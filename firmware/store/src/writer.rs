@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use frond_ledger::{Batch, DiskFault, Engine, Record};
 
+use crate::cipher::TAG_BYTES;
 use crate::counters::Counters;
 use crate::disk::DiskFile;
 use crate::error::fault_of;
@@ -102,6 +103,8 @@ impl<F: DiskFile> Writer<F> {
     fn take(&mut self, batch: &Batch) -> Result<(), DiskFault> {
         let start = self.begin_batch();
         encode_records(&mut self.frame, &batch.records);
+        let tagged = self.frame.len() + self.journal.tag_bytes();
+        self.frame.resize(tagged, 0);
         let added = self.frame.len() - start;
         if self.span() > self.commit_bytes_max() {
             return Err(DiskFault::Failed(format!(
@@ -198,6 +201,7 @@ impl<F: DiskFile> Writer<F> {
             else {
                 continue;
             };
+            self.journal.encrypt(&header, index, content);
             let crc = header.batch_crc(key, index, content);
             let (len_part, crc_part) = head.split_at_mut(BATCH_HEADER_BYTES / 2);
             len_part.copy_from_slice(&(content.len() as u32).to_le_bytes());
@@ -244,7 +248,7 @@ impl<F: DiskFile> Writer<F> {
 }
 
 fn batch_bytes_max(batch: &Batch) -> u64 {
-    BATCH_HEADER_BYTES as u64 + encoded_bytes_max(&batch.records)
+    (BATCH_HEADER_BYTES + TAG_BYTES) as u64 + encoded_bytes_max(&batch.records)
 }
 
 impl<F: DiskFile> Engine for Writer<F> {

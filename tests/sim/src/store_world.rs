@@ -11,7 +11,7 @@ use frond_clock::Rng;
 use frond_ledger::{Batch, DiskFault, Receipt, Recovered, commit};
 use frond_store::{Checkpointer, Options, Reader, Store, StoreError};
 
-pub use rig::{Plain, Rig};
+pub use rig::{Plain, Rig, Rotating};
 
 use crate::{SimDisk, Trace};
 use model::{Ever, Model, remember};
@@ -36,6 +36,8 @@ struct StoreWorld<R: Rig> {
     flips: bool,
     phase: Phase,
     opens: u64,
+    /// How often the encryption changed.
+    keys: u64,
     tickets: u64,
     cuts: u64,
     acked: u64,
@@ -103,7 +105,8 @@ impl<R: Rig> StoreWorld<R> {
     fn seeded(seed: u64) -> Self {
         let mut rng = Rng::seeded(seed);
         Self {
-            flips: rng.below(8) == 0,
+            // What a cut start found damaged is told by it alone.
+            flips: rng.below(8) == 0 && R::encryption(1).is_none(),
             phase: Phase::Faults,
             rng,
             disk: SimDisk::new(),
@@ -113,6 +116,7 @@ impl<R: Rig> StoreWorld<R> {
             before: Vec::new(),
             ever: Ever::new(),
             opens: 0,
+            keys: 0,
             tickets: 0,
             cuts: 0,
             acked: 0,
@@ -249,10 +253,13 @@ impl<R: Rig> StoreWorld<R> {
                 reserve_bytes: 4096,
                 room_wait: Duration::ZERO,
                 nonce: self.opens.wrapping_mul(0x9E37_79B9_7F4A_7C15),
+                encryption: R::encryption(self.keys),
             };
             let store = match Store::open(R::disk(&self.disk), &options) {
                 Ok((store, recovered)) => {
                     self.check(&recovered, &store.reader, unsure)?;
+                    // Until a start went well the keys before are needed.
+                    self.keys += u64::from(self.opens.is_multiple_of(2));
                     store
                 }
                 Err(error) => {
@@ -280,6 +287,8 @@ impl<R: Rig> StoreWorld<R> {
             | StoreError::InUse { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::Newer { .. }
+            | StoreError::WrongKey { .. }
+            | StoreError::NoKey { .. }
             | StoreError::Options(_) => return Err(format!("it does not open: {error}")),
         }
         if self.disk.is_off() {

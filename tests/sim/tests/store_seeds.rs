@@ -1,6 +1,6 @@
 //! A store on a failing disk keeps what it acknowledged, in a thousand worlds.
 
-use sim::store_world::{Plain, run, run_counted};
+use sim::store_world::{Plain, Rotating, run, run_counted};
 
 fn worlds(seeds: core::ops::Range<u64>) {
     for seed in seeds {
@@ -33,6 +33,14 @@ fn the_third_quarter_holds() {
 #[test]
 fn the_fourth_quarter_holds() {
     worlds(750..1000);
+}
+
+/// The power also goes while everything is written anew under another key.
+#[test]
+fn keys_change_on_a_failing_disk() {
+    for seed in 0..300 {
+        run_counted::<Rotating>(seed).unwrap_or_else(|broken| panic!("{broken}\nseed {seed}"));
+    }
 }
 
 /// A small share of what `--example cuts` does.

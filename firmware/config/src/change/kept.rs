@@ -212,6 +212,21 @@ fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefus
     if old.enabled && old.store_dir != new.store_dir {
         return Err(ReloadRefused::because("jetstream storage directory"));
     }
+    // The keys are not shown.
+    for (name, old, new) in [
+        ("JetStreamKey", &old.encryption.key, &new.encryption.key),
+        (
+            "JetStreamOldKey",
+            &old.encryption.previous,
+            &new.encryption.previous,
+        ),
+    ] {
+        if old != new {
+            return Err(ReloadRefused::because(name));
+        }
+    }
+    let (a, b) = (&old.encryption.cipher, &new.encryption.cipher);
+    kept("JetStreamCipher", a, b, plain)?;
     kept("JetStreamDomain", &old.domain, &new.domain, optional)?;
     kept(
         "JetStreamUniqueTag",

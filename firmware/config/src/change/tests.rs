@@ -231,3 +231,16 @@ fn remotes_come_and_go() {
         .collect();
     assert_eq!(shown, ["-nats://a", "!nats://c", "~nats://d", "+nats://e"]);
 }
+
+#[test]
+fn how_the_store_is_encrypted_cannot_change_and_no_key_is_shown() {
+    let refused = |old, new| between(old, new).unwrap_err();
+    let keys = refused(
+        "jetstream { key: s3cr3t }",
+        "jetstream { key: n3w, prev_key: s3cr3t }",
+    );
+    assert!(keys.contains("JetStreamKey") && !keys.contains("s3cr3t") && !keys.contains("n3w"));
+    let cipher = refused("jetstream { cipher: aes }", "jetstream { cipher: chacha }");
+    let shown = "JetStreamCipher: old=AES-GCM, new=ChaCha20-Poly1305";
+    assert!(cipher.contains(shown), "{cipher}");
+}

@@ -1,3 +1,4 @@
+use crate::options::jetstream_encryption::JetStreamEncryption;
 use crate::position::Position;
 use crate::report::{Report, set};
 use crate::unsupported::Block;
@@ -31,6 +32,8 @@ pub struct JetStream {
     pub request_queue_limit: u64,
     /// API info requests waiting.
     pub info_queue_limit: u64,
+    /// How what is stored is encrypted.
+    pub encryption: JetStreamEncryption,
     /// Bounds for streams and consumers.
     pub limits: JetStreamLimits,
 }
@@ -82,6 +85,7 @@ impl Default for JetStream {
             max_buffered_msgs: 100_000,
             request_queue_limit: 10_000,
             info_queue_limit: 10_000,
+            encryption: JetStreamEncryption::default(),
             limits: JetStreamLimits::default(),
         }
     }
@@ -183,6 +187,7 @@ impl JetStream {
                 "info_queue_limit" => {
                     info_queue_limit = report.integer(value).filter(|n| *n > 0);
                 }
+                key if self.encryption.read(key, value, report) => {}
                 _ => read_cluster_tuning(&key, entry, report),
             }
         }

@@ -7,6 +7,7 @@ pub(crate) mod exports;
 pub(crate) mod features;
 pub(crate) mod imports;
 pub(crate) mod jetstream;
+pub(crate) mod jetstream_encryption;
 pub(crate) mod leafnodes;
 pub(crate) mod logging;
 pub(crate) mod mappings;

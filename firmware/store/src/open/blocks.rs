@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{BLOCKS_NAME, BLOCKS_NEW_NAME, Opener, UNPROVEN_NAME};
 use crate::blocks::Blocks;
+use crate::cipher::BlockFile;
 use crate::counters::Counters;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{StoreError, fault_of_blocks};
@@ -56,8 +57,10 @@ impl<D: Disk> Opener<'_, D> {
         blocks: Blocks,
         mut loaded: Loaded,
     ) -> Result<(Names, Blocks, Loaded), StoreError> {
-        let (names, content, damaged) =
-            self.io("reading what names the streams", Names::read(&self.disk))?;
+        let (names, content, damaged) = self.io(
+            "reading what names the streams",
+            Names::read(&self.disk, &self.vault),
+        )?;
         if damaged == 1 {
             // A cut while it was written looks like this, and costs nothing.
             tracing::warn!(
@@ -96,7 +99,7 @@ impl<D: Disk> Opener<'_, D> {
     }
 
     fn try_blocks(&mut self, counters: &Arc<Counters>) -> Result<(Blocks, Loaded), redb::Error> {
-        let file = Arc::new(self.disk.open(BLOCKS_NAME)?);
+        let file = Arc::new(BlockFile::open(self.disk.open(BLOCKS_NAME)?, &self.vault)?);
         let (len, whole) = (file.len()?, whole_bytes(&*file)?);
         // Before anything is written to what may have to be read again.
         if self.suspect || len < whole {
@@ -128,9 +131,12 @@ impl<D: Disk> Opener<'_, D> {
         why: &redb::Error,
         counters: &Arc<Counters>,
     ) -> Result<(), StoreError> {
-        let damaged = self.io("reading the block store", self.disk.open(BLOCKS_NAME))?;
+        let damaged = self.disk.open(BLOCKS_NAME);
+        let damaged = damaged.and_then(|file| BlockFile::open(file, &self.vault));
+        let damaged = self.io("reading the block store", damaged)?;
         let damaged: Arc<dyn DiskFile> = Arc::new(damaged);
-        let (_, names, _) = self.io("reading what names the streams", Names::read(&self.disk))?;
+        let names = Names::read(&self.disk, &self.vault);
+        let (_, names, _) = self.io("reading what names the streams", names)?;
         // All of it or nothing: who comes later finds the damaged one where it was.
         let copied = self.new_blocks(counters).and_then(|blocks| {
             let copied = salvage(&damaged, &blocks, &names, self.options.cache_bytes);
@@ -159,7 +165,9 @@ impl<D: Disk> Opener<'_, D> {
     }
 
     fn new_blocks(&self, counters: &Arc<Counters>) -> Result<Blocks, StoreError> {
-        let file = self.io("making the block store", self.disk.open(BLOCKS_NEW_NAME))?;
+        let file = self.disk.open(BLOCKS_NEW_NAME);
+        let file = file.and_then(|file| BlockFile::open(file, &self.vault));
+        let file = self.io("making the block store", file)?;
         Blocks::open(
             Arc::new(file),
             self.options.cache_bytes,
@@ -175,7 +183,7 @@ impl<D: Disk> Opener<'_, D> {
     }
 
     fn is_empty(&self, name: &str) -> std::io::Result<bool> {
-        self.disk.open(name)?.is_empty()
+        BlockFile::open(self.disk.open(name)?, &self.vault)?.is_empty()
     }
 
     fn blocks_error(&self, error: &redb::Error) -> StoreError {

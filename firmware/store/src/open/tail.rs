@@ -46,7 +46,10 @@ impl<D: Disk> Opener<'_, D> {
                 || names::FILES.contains(&name.as_str())
         };
         if !there.iter().any(is_begun) && self.damage.is_empty() {
-            self.io("looking for a journal", Journal::find(&self.disk))?;
+            self.io(
+                "looking for a journal",
+                Journal::find(&self.disk, &self.vault),
+            )?;
             self.make_journal()?;
         }
         Ok(())
@@ -120,7 +123,10 @@ impl<D: Disk> Opener<'_, D> {
 
     /// The journal; `None` when nothing of it can be read.
     fn find_journal(&mut self) -> Result<Option<Journal<D::File>>, StoreError> {
-        match self.io("opening the journal", Journal::find(&self.disk))? {
+        match self.io(
+            "opening the journal",
+            Journal::find(&self.disk, &self.vault),
+        )? {
             Found::Whole(journal, repaired) => {
                 let missing = journal.missing_bytes();
                 if missing > 0 {
@@ -193,7 +199,7 @@ impl<D: Disk> Opener<'_, D> {
 
     fn make_journal(&self) -> Result<Journal<D::File>, StoreError> {
         let bytes = self.options.journal_bytes;
-        let made = Journal::create(&self.disk, bytes, self.options.nonce);
+        let made = Journal::create(&self.disk, &self.vault, bytes, self.options.nonce);
         self.room("making the journal", bytes, made)
     }
 }

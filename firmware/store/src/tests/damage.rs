@@ -156,14 +156,14 @@ fn a_newer_journal_is_refused() {
     journal_only(&mut scratch, 1);
     scratch.spoil("journal", |bytes| {
         for page in [0, 4096] {
-            bytes[page + 8] = 2;
+            bytes[page + 8] = 3;
             let crc = crate::frame::keyed_crc(0, &[&bytes[page..page + 28]]);
             bytes[page + 28..page + 32].copy_from_slice(&crc.to_le_bytes());
         }
     });
     let options = scratch.options();
     let opened = Store::open(FileDisk::open(scratch.path("")).unwrap(), &options);
-    assert!(matches!(opened, Err(StoreError::Newer { found: 2, .. })));
+    assert!(matches!(opened, Err(StoreError::Newer { found: 3, .. })));
 }
 
 /// Flips a bit in every place where `needle` stands in the block store.

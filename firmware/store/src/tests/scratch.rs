@@ -52,6 +52,7 @@ pub(super) fn small(nonce: u64) -> Options {
         reserve_bytes: 0,
         room_wait: core::time::Duration::ZERO,
         nonce,
+        encryption: None,
     }
 }
 
