@@ -11,7 +11,9 @@ mod recovered;
 
 pub use body::Body;
 pub use commit::{Engine, Receipt, commit};
-pub use record::{Batch, ConsumerId, Need, Record, Seq, StreamId, Ticket};
+pub use record::{
+    Batch, COMPRESSIBLE, ConsumerId, Need, Record, Seq, StreamId, Ticket, is_compressible,
+};
 pub use recovered::{
     Damage, DiskFault, Fetched, Head, Query, Recovered, RecoveredConsumer, RecoveredStream, Stored,
 };

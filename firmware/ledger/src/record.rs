@@ -27,6 +27,15 @@ pub enum Need {
     Soon,
 }
 
+/// Set in the first byte of a stream's description when its messages are to be compressed.
+pub const COMPRESSIBLE: u8 = 0x80;
+
+/// Whether the stream with that description wants its messages compressed.
+#[must_use]
+pub fn is_compressible(meta: &[u8]) -> bool {
+    meta.first().is_some_and(|first| first & COMPRESSIBLE != 0)
+}
+
 /// One fact to keep. Records take effect in the order they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -59,7 +68,8 @@ pub enum Record {
         /// Highest sequence used so far.
         last: Seq,
     },
-    /// What a stream is (opaque, versioned by its writer); `None`: the stream with all it held is gone.
+    /// What a stream is (opaque, versioned by its writer, but for [`COMPRESSIBLE`]); `None`: the
+    /// stream with all it held is gone.
     Stream {
         /// The stream.
         stream: StreamId,

@@ -10,14 +10,23 @@ use frond_ledger::{Body, Head, Seq, Stored};
 use crate::coding::{Cut, put_counted, put_len, put_signed, put_varint, seal, unseal};
 use crate::limits::{BLOCK_BYTES_MAX, BLOCK_MESSAGES_MAX};
 use crate::message_code::{decode_message, encode_message};
+use crate::packed::{pack, unpack};
 
 const HEADS_V1: u8 = 1;
-const BODIES_V1: u8 = 1;
+pub(crate) const BODIES_V1: u8 = 1;
 /// Length and checksum before each body.
 const BODY_HEADER_BYTES: usize = 8;
 /// What a head tells beyond what every message has.
 const HAS_ID: u64 = 1;
 const HAS_MARK: u64 = 2;
+
+/// Whether bodies are compressed, where that makes them smaller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Packing {
+    #[default]
+    Loose,
+    Packed,
+}
 
 pub(crate) type Messages = BTreeMap<Seq, (Timestamp, Body)>;
 
@@ -48,26 +57,31 @@ pub(crate) struct Encoded {
 }
 
 /// Splits messages into blocks; `key` gives each block's key from its first sequence.
-pub(crate) fn encode_blocks(messages: &Messages, key: impl Fn(Seq) -> [u8; 12]) -> Vec<Encoded> {
+pub(crate) fn encode_blocks(
+    messages: &Messages,
+    packing: Packing,
+    key: impl Fn(Seq) -> [u8; 12],
+) -> Vec<Encoded> {
     let mut blocks = Vec::new();
     let mut part: Vec<(Seq, Timestamp, &Body)> = Vec::new();
     let mut bytes = 0;
     for (&seq, (time, body)) in messages {
         let full = part.len() >= BLOCK_MESSAGES_MAX || bytes + body.bytes().len() > BLOCK_BYTES_MAX;
         if full && !part.is_empty() {
-            blocks.extend(encode_block(&part, &key));
+            blocks.extend(encode_block(&part, packing, &key));
             part.clear();
             bytes = 0;
         }
         bytes += body.bytes().len();
         part.push((seq, *time, body));
     }
-    blocks.extend(encode_block(&part, &key));
+    blocks.extend(encode_block(&part, packing, &key));
     blocks
 }
 
 fn encode_block(
     part: &[(Seq, Timestamp, &Body)],
+    packing: Packing,
     key: impl Fn(Seq) -> [u8; 12],
 ) -> Option<Encoded> {
     let (&(first, first_time, _), &(last, _, _)) = (part.first()?, part.last()?);
@@ -95,7 +109,7 @@ fn encode_block(
             put_counted(out, subject.as_bytes());
         }
         let mut before = (first, first_time.as_nanos(), 1);
-        for (((seq, time, body), index), end) in part.iter().zip(indexes).zip(ends) {
+        for (((seq, time, body), index), &end) in part.iter().zip(indexes).zip(&ends) {
             put_varint(out, seq - before.0);
             put_signed(out, time.as_nanos().wrapping_sub(before.1));
             put_len(out, end - before.2);
@@ -107,10 +121,14 @@ fn encode_block(
             before = (*seq, time.as_nanos(), end);
         }
     });
+    let packed = match packing {
+        Packing::Packed => pack(&key, &bodies, &ends),
+        Packing::Loose => None,
+    };
     Some(Encoded {
         first,
         heads,
-        bodies,
+        bodies: packed.unwrap_or(bodies),
     })
 }
 
@@ -219,14 +237,15 @@ pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads
     Some(out)
 }
 
-/// The message that starts at `offset`; `None` when it is damaged. `bodies` is copied from.
+/// The message that starts at `offset` of what [`crate::packed::unpack`] gives; `None` when it is damaged. `bodies` is copied from.
 pub(crate) fn decode_body(key: &[u8], bodies: &[u8], offset: u64) -> Option<Stored> {
     let (content, _) = body_at(bodies, usize::try_from(offset).ok()?)?;
     whole_body(key, content)
 }
 
-/// All undamaged messages, found without the heads; the flag tells whether any was damaged.
+/// All undamaged messages, packed or not, found without the heads; the flag tells whether any was damaged.
 pub(crate) fn decode_bodies(key: &[u8], bodies: &[u8]) -> (Vec<Stored>, bool) {
+    let bodies = &*unpack(key, bodies);
     let mut out = Vec::new();
     let mut damaged = bodies.first() != Some(&BODIES_V1);
     let mut at = 1;

@@ -1,6 +1,8 @@
 use bytes::Bytes;
 
-use crate::block::{decode_bodies, decode_body, decode_heads, decode_summary, encode_blocks};
+use crate::block::{
+    Packing, decode_bodies, decode_body, decode_heads, decode_summary, encode_blocks,
+};
 use crate::coding::{Cut, seal};
 use crate::frame::{FRAME_HEADER_BYTES, FrameHeader};
 use crate::ranges::Ranges;
@@ -75,7 +77,7 @@ fn bodies(data: &[u8]) {
         .into_iter()
         .map(|stored| (stored.seq, (stored.time, stored.body)))
         .collect();
-    for block in encode_blocks(&messages, key) {
+    for block in encode_blocks(&messages, Packing::Packed, key) {
         let key = key(block.first);
         let (again, damaged) = decode_bodies(&key, &block.bodies);
         assert!(!damaged && !again.is_empty(), "blocks come back");

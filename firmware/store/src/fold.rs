@@ -1,6 +1,7 @@
-use frond_ledger::{ConsumerId, StreamId};
+use frond_ledger::{ConsumerId, StreamId, is_compressible};
 use redb::{ReadableTable, WriteTransaction};
 
+use crate::block::Packing;
 use crate::coding::{put_counted, put_varint, seal};
 use crate::delta::{ConsumerDelta, Delta, StreamDelta};
 use crate::fold_blocks::BlockFold;
@@ -119,6 +120,13 @@ impl<'t> Fold<'t> {
                 crc: crc32fast::hash(&value),
             });
         }
+        self.blocks.packing = row.map_or(Packing::Loose, |row| {
+            if is_compressible(&row.meta) {
+                Packing::Packed
+            } else {
+                Packing::Loose
+            }
+        });
         // Messages of a stream that has no description are kept aside, for an operator.
         self.blocks.drop_ranges(stream, change)?;
         self.blocks.append(stream, &change.puts)?;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use frond_ledger::{Seq, StreamId};
 use redb::{ReadableTable, WriteTransaction};
 
-use crate::block::{Messages, decode_bodies, decode_heads, decode_summary, encode_blocks};
+use crate::block::{Messages, Packing, decode_bodies, decode_heads, decode_summary, encode_blocks};
 use crate::coding::{seal, unseal};
 use crate::delta::StreamDelta;
 use crate::fold::Fingerprint;
@@ -17,6 +17,8 @@ pub(crate) struct BlockFold<'t> {
     heads: Bytes2<'t>,
     bodies: Bytes2<'t>,
     dead: Bytes2<'t>,
+    /// Of the stream that is being changed.
+    pub(crate) packing: Packing,
     /// Checksums of the heads and bodies of the blocks written, by key.
     written: BTreeMap<[u8; 12], [u32; 2]>,
     /// Blocks that may still be taken out at once.
@@ -32,6 +34,7 @@ impl<'t> BlockFold<'t> {
             heads: write.open_table(tables::HEADS)?,
             bodies: write.open_table(tables::BODIES)?,
             dead: write.open_table(tables::DEAD)?,
+            packing: Packing::default(),
             written: BTreeMap::new(),
             budget,
             added_bytes: 0,
@@ -231,7 +234,8 @@ impl<'t> BlockFold<'t> {
     }
 
     fn insert(&mut self, stream: StreamId, messages: &Messages) -> Result<(), redb::Error> {
-        for block in encode_blocks(messages, |first| block_key(stream, first)) {
+        let packing = self.packing;
+        for block in encode_blocks(messages, packing, |first| block_key(stream, first)) {
             let key = block_key(stream, block.first);
             self.added_bytes += row_bytes(block.heads.len()) + row_bytes(block.bodies.len());
             self.heads.insert(&key[..], &block.heads[..])?;

@@ -66,6 +66,7 @@ mod names;
 mod open;
 mod options;
 mod overlay;
+mod packed;
 mod ranges;
 mod reader;
 mod recall;

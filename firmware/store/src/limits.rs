@@ -72,3 +72,9 @@ pub const SUBKEYS_KEPT_MAX: usize = 64;
 
 /// Bytes of the block store that are written anew at once when its key changes.
 pub const REENCRYPT_BYTES: usize = 1024 * 1024;
+
+/// Bytes of bodies that are compressed together, unless one body is larger.
+pub const PACKED_GROUP_BYTES: usize = 8 * 1024;
+
+/// Groups that a block of bodies is read as, at most.
+pub const PACKED_GROUPS_MAX: usize = 256;

@@ -7,6 +7,7 @@ use crate::block::{Heads, decode_bodies, decode_body, decode_heads};
 use crate::coding::unseal;
 use crate::counters::{Counters, Counts};
 use crate::delta::Answer;
+use crate::packed::unpack;
 use crate::ranges::Ranges;
 use crate::shared::Shared;
 use crate::tables::{self, ROW_V1, block_key, parse_block_key};
@@ -147,7 +148,9 @@ impl Open {
             key,
             heads: heads.and_then(|row| decode_heads(&key, first, row.value())),
             dead: dead.unwrap_or_default(),
-            bodies: bodies.map(|row| row.value().to_vec()).unwrap_or_default(),
+            bodies: bodies
+                .map(|row| unpack(&key, row.value()).into_owned())
+                .unwrap_or_default(),
         })
     }
 

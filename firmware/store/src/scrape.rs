@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use frond_ledger::StreamId;
 use redb::{ReadableTable, WriteTransaction};
 
-use crate::block::{Messages, decode_bodies, decode_summary, encode_blocks};
+use crate::block::{Messages, Packing, decode_bodies, decode_summary, encode_blocks};
 use crate::blocks::Blocks;
 use crate::coding::{Cut, seal, unseal};
 use crate::disk::DiskFile;
 use crate::limits::{SALVAGE_BYTES, SCRAPED_PAGE_BYTES_MAX, SEQUENCES_AHEAD};
 use crate::names::Content;
+use crate::packed::unpack;
 use crate::ranges::Ranges;
 use crate::stream_row::StreamRow;
 use crate::tables::{self, ROW_V1, block_key, parse_block_key, stream_key};
@@ -206,7 +207,7 @@ fn put_missing(write: &WriteTransaction, key: &[u8], value: &[u8]) -> Result<boo
         .get(key)?
         .and_then(|row| decode_summary(key, first, row.value()));
     let mut bodies = write.open_table(tables::BODIES)?;
-    let is_wanted = summary.is_some_and(|summary| summary.body_bytes == value.len())
+    let is_wanted = summary.is_some_and(|summary| summary.body_bytes == unpack(key, value).len())
         && bodies.get(key)?.is_none()
         && !decode_bodies(key, value).1;
     if is_wanted {
@@ -245,7 +246,7 @@ fn put_bodies(
     let all = before.unwrap_or_default().into_iter().chain(found);
     let all: Messages = all.map(|it| (it.seq, (it.time, it.body))).collect();
     let mut heads = write.open_table(tables::HEADS)?;
-    for block in encode_blocks(&all, |first| block_key(stream, first)) {
+    for block in encode_blocks(&all, Packing::Loose, |first| block_key(stream, first)) {
         let key = block_key(stream, block.first);
         heads.insert(&key[..], &block.heads[..])?;
         bodies.insert(&key[..], &block.bodies[..])?;

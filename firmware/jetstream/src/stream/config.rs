@@ -38,7 +38,7 @@ pub enum Storage {
     Memory,
 }
 
-/// How file blocks would be packed; kept for the record.
+/// How the blocks of a file stream are packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use frond_clock::Timestamp;
-use frond_ledger::{Body, RecoveredStream, Seq, StreamId};
+use frond_ledger::{Body, COMPRESSIBLE, RecoveredStream, Seq, StreamId};
 use frond_wire::go_json;
 use serde::Serialize;
 
 use super::Stream;
-use super::config::StreamConfig;
+use super::config::{Compression, StreamConfig};
 use super::contents::{Arrival, Contents};
 use super::decode::stream_config;
 use super::inflight::Inflight;
@@ -59,7 +59,11 @@ fn write(account: &str, created: Timestamp, config: &StreamConfig, partial: bool
         config,
         partial,
     };
-    let mut bytes = vec![VERSION];
+    let compressible = match config.compression {
+        Compression::None => 0,
+        Compression::S2 => COMPRESSIBLE,
+    };
+    let mut bytes = vec![VERSION | compressible];
     bytes.extend(go_json::to_vec(&written));
     bytes.into()
 }
@@ -70,7 +74,8 @@ fn write(account: &str, created: Timestamp, config: &StreamConfig, partial: bool
 /// What is wrong with it, for an operator.
 pub(crate) fn decode(meta: &[u8]) -> Result<StreamMeta, String> {
     let (version, text) = meta.split_first().ok_or("empty description")?;
-    if *version != VERSION {
+    let version = version & !COMPRESSIBLE;
+    if version != VERSION {
         return Err(format!(
             "written in layout {version}, this server reads {VERSION}"
         ));
@@ -201,6 +206,10 @@ mod tests {
                 is_partial: false,
             }
         );
+        config.compression = Compression::S2;
+        let packed = encode("$G", created, &config);
+        assert!(frond_ledger::is_compressible(&packed) && !frond_ledger::is_compressible(&bytes));
+        assert_eq!(decode(&packed).unwrap().config, config);
         let partial = encode_partial("$G", created, &config);
         assert!(decode(&partial).unwrap().is_partial);
     }

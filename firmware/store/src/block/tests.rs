@@ -29,7 +29,7 @@ fn whole(blocks: &[Encoded]) -> Messages {
 }
 
 fn encode(messages: &Messages) -> Vec<Encoded> {
-    encode_blocks(messages, |first| {
+    encode_blocks(messages, Packing::Loose, |first| {
         crate::tables::block_key(frond_ledger::StreamId(1), first)
     })
 }
