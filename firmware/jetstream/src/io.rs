@@ -1,4 +1,4 @@
-use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
+use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Seq, StreamId, Ticket};
 use frond_wire::MessageBuf;
 
 /// An account, by the number its owner gave it.
@@ -53,6 +53,13 @@ pub enum Input<'a> {
     },
     /// Free space for streams on the medium, in bytes.
     DiskFree(u64),
+    /// Messages that the disk has and cannot read, found before anybody asked for them.
+    Unreadable {
+        /// Their stream.
+        stream: StreamId,
+        /// Their sequences.
+        seqs: Vec<Seq>,
+    },
     /// The deadline passed.
     Time,
 }

@@ -234,6 +234,7 @@ impl JetStream {
             }
             Input::Link { tenant, .. } => self.origins_changed(tenant, ">", reach),
             Input::DiskFree(bytes) => self.disk_free(bytes),
+            Input::Unreadable { stream, seqs } => self.notice_lost(stream, &seqs, reach),
             Input::Time => self.time(reach),
         }
         self.settle(reach);

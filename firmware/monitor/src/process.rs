@@ -49,4 +49,12 @@ pub struct DiskCounts {
     pub unfolded_bytes: u64,
     /// Messages made safe.
     pub messages: u64,
+    /// Times that all folded messages were looked through for damage.
+    pub scrub_passes: u64,
+    /// Bytes of them that were.
+    pub scrub_bytes: u64,
+    /// Messages that were found damaged by it.
+    pub scrub_damaged: u64,
+    /// When it last was through, in seconds since 1970; 0: not yet.
+    pub scrubbed_at: u64,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use frond_account::{Answer, Identity, TlsSession};
 use frond_broker::{Arrival, Conn, LinkId, PeerAddr, Taken};
-use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Ticket};
+use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Seq, StreamId, Ticket};
 
 use crate::{ClaimsNews, ClaimsWish, ReportError, ReportRequest};
 
@@ -105,6 +105,13 @@ pub enum Input<'a> {
     Claims(ClaimsNews),
     /// Bytes free for streams on the medium.
     DiskFree(u64),
+    /// Messages that the disk has and cannot read, found before anybody asked for them.
+    Unreadable {
+        /// Their stream.
+        stream: StreamId,
+        /// Their sequences.
+        seqs: Vec<Seq>,
+    },
     /// The process ends: say goodbye to everybody.
     Stop,
     /// Clients are to be moved elsewhere; the process ends after the grace period.

@@ -157,6 +157,9 @@ impl Node {
             Input::DiskFree(bytes) => {
                 self.tell_streams(now, frond_jetstream::Input::DiskFree(bytes))
             }
+            Input::Unreadable { stream, seqs } => {
+                self.tell_streams(now, frond_jetstream::Input::Unreadable { stream, seqs });
+            }
             Input::Reported { ticket, answer } => self.reported(now, ticket, answer),
             Input::Reloaded { ticket, answer } => self.reloaded(now, ticket, answer),
             Input::LameDuck => self.start_lame_duck(now),

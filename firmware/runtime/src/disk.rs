@@ -1,9 +1,11 @@
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use frond_clock::Timestamp;
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Record, Ticket};
-use frond_store::{Checkpointer, FileDisk, Reader, Store, Woken};
+use frond_store::{Checkpointer, FileDisk, Reader, Scrubber, Store, Unreadable, Woken};
 use tokio::sync::mpsc::UnboundedSender;
 
 use self::line::{Line, Order};
@@ -40,6 +42,8 @@ pub(crate) enum DiskEvent {
     },
     /// There is space again: bytes for messages.
     Free(u64),
+    /// Messages are damaged, and nobody has asked for them yet.
+    Unreadable(Unreadable),
 }
 
 /// The way to the disk: a thread that syncs, one that folds the journal away, one that reads.
@@ -64,6 +68,7 @@ impl Disk {
             checkpointer,
             reader,
         } = store;
+        let scrubber = reader.scrubber();
         let (orders, to_write) = mpsc::channel();
         let (queries, to_read) = mpsc::channel();
         let read_events = events.clone();
@@ -81,7 +86,7 @@ impl Disk {
         let threads = vec![
             thread("disk").spawn(write)?,
             thread("disk-read").spawn(move || read_loop(&reader, &to_read, &read_events))?,
-            thread("disk-fold").spawn(move || fold_loop(checkpointer, &fold_events))?,
+            thread("disk-fold").spawn(move || fold_loop(checkpointer, scrubber, &fold_events))?,
         ];
         Ok(Self {
             orders: Some(orders),
@@ -164,9 +169,20 @@ fn read_loop(
     }
 }
 
+fn wall_now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+}
+
 /// Folds the journal into the block store when there is enough of it or it is old enough, and
-/// looks at the free space. Ends after the writer did, with nothing left in the journal.
-fn fold_loop(mut checkpointer: Checkpointer<FileDisk>, events: &UnboundedSender<DiskEvent>) {
+/// looks at the free space; beside that it looks for damage. Ends after the writer did, with nothing left in the journal.
+fn fold_loop(
+    mut checkpointer: Checkpointer<FileDisk>,
+    mut scrubber: Scrubber,
+    events: &UnboundedSender<DiskEvent>,
+) {
+    let mut scrubbed = Instant::now();
     loop {
         let woken = checkpointer.wait(FOLD_EVERY);
         // A failure is logged and remembered by the store; the journal keeps everything.
@@ -178,6 +194,15 @@ fn fold_loop(mut checkpointer: Checkpointer<FileDisk>, events: &UnboundedSender<
             && events.send(DiskEvent::Free(bytes)).is_err()
         {
             return;
+        }
+        if woken == Woken::Timeout {
+            let since = scrubbed.elapsed();
+            scrubbed = Instant::now();
+            for found in scrubber.run(since, wall_now()) {
+                if events.send(DiskEvent::Unreadable(found)).is_err() {
+                    return;
+                }
+            }
         }
     }
 }

@@ -89,5 +89,9 @@ fn disk_counts(counters: &Counters) -> DiskCounts {
         checkpoints: counts.checkpoints,
         unfolded_bytes: counts.unfolded_bytes,
         messages: counts.messages,
+        scrub_passes: counts.scrub_passes,
+        scrub_bytes: counts.scrub_bytes,
+        scrub_damaged: counts.scrub_damaged,
+        scrubbed_at: counts.scrubbed_at,
     }
 }

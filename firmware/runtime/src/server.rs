@@ -269,6 +269,10 @@ impl Server {
                 self.core.step(Input::Fetched { ticket, fetched })
             }
             DiskEvent::Free(bytes) => self.core.step(Input::DiskFree(bytes)),
+            DiskEvent::Unreadable(found) => {
+                let (stream, seqs) = (found.stream, found.seqs);
+                self.core.step(Input::Unreadable { stream, seqs });
+            }
         }
     }
 

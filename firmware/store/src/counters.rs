@@ -45,6 +45,14 @@ counters! {
     block_syncs,
     /// Bytes of the journal not yet in the block store.
     unfolded_bytes,
+    /// Times that all folded messages were looked through.
+    scrub_passes,
+    /// Bytes of them that were.
+    scrub_bytes,
+    /// Messages that were found damaged by it.
+    scrub_damaged,
+    /// When the last pass ended, in seconds since 1970; 0: none did.
+    scrubbed_at,
 }
 
 impl Counters {

@@ -78,3 +78,12 @@ pub const PACKED_GROUP_BYTES: usize = 8 * 1024;
 
 /// Groups that a block of bodies is read as, at most.
 pub const PACKED_GROUPS_MAX: usize = 256;
+
+/// Bytes of folded messages that are looked through in a second, at most.
+pub const SCRUB_BYTES_PER_SECOND: i64 = 512 * 1024;
+
+/// Bytes that are looked through at once, however long nobody did.
+pub const SCRUB_STEP_BYTES_MAX: i64 = 4 * SCRUB_BYTES_PER_SECOND;
+
+/// From the end of one pass through all messages to the next.
+pub const SCRUB_EVERY_SECONDS: u64 = 24 * 60 * 60;

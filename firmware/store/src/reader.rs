@@ -9,6 +9,7 @@ use crate::counters::{Counters, Counts};
 use crate::delta::Answer;
 use crate::packed::unpack;
 use crate::ranges::Ranges;
+use crate::scrub::Scrubber;
 use crate::shared::Shared;
 use crate::tables::{self, ROW_V1, block_key, parse_block_key};
 
@@ -69,6 +70,12 @@ impl Reader {
         Arc::clone(&self.shared.counters)
     }
 
+    /// Looks through all of it for damage.
+    #[must_use]
+    pub fn scrubber(&self) -> Scrubber {
+        Scrubber::new(Arc::clone(&self.shared))
+    }
+
     /// One answer for each of `seqs`, from the block store.
     fn fetch_older(&self, stream: StreamId, seqs: &[Seq]) -> Vec<Option<Stored>> {
         if seqs.is_empty() {
@@ -123,6 +130,28 @@ fn fetch_blocks(
     Ok(out)
 }
 
+/// What became of the messages of a block.
+pub(crate) struct Checked {
+    pub(crate) bytes: u64,
+    pub(crate) unreadable: Vec<Seq>,
+}
+
+/// Reads the block that starts with `first`.
+pub(crate) fn check_block(
+    read: &ReadTransaction,
+    stream: StreamId,
+    first: Seq,
+) -> Result<Checked, redb::Error> {
+    let heads = read.open_table(tables::HEADS)?;
+    let bodies = read.open_table(tables::BODIES)?;
+    let dead = read.open_table(tables::DEAD)?;
+    let block = Open::read(&heads, &bodies, &dead, stream, first)?;
+    Ok(Checked {
+        bytes: block.bodies.len() as u64,
+        unreadable: block.unreadable(),
+    })
+}
+
 /// First sequence of the block that would hold `seq`.
 fn block_of(heads: &Rows, stream: StreamId, seq: Seq) -> Result<Option<Seq>, redb::Error> {
     let (low, high) = (block_key(stream, 0), block_key(stream, seq));
@@ -152,6 +181,21 @@ impl Open {
                 .map(|row| unpack(&key, row.value()).into_owned())
                 .unwrap_or_default(),
         })
+    }
+
+    /// Messages that are told and cannot be read. Without an index those that are there are found
+    /// all the same, and nobody knows which others there were.
+    fn unreadable(&self) -> Vec<Seq> {
+        let Some(heads) = &self.heads else {
+            tracing::error!(first = self.first, "the index of a block is damaged");
+            return Vec::new();
+        };
+        let told = heads.heads.iter().zip(&heads.offsets);
+        let lost = told.filter(|(head, offset)| {
+            let found = decode_body(&self.key, &self.bodies, **offset);
+            !self.dead.contains(head.seq) && found.is_none_or(|found| found.seq != head.seq)
+        });
+        lost.map(|(head, _)| head.seq).collect()
     }
 
     fn message(&self, seq: Seq) -> Option<Stored> {

@@ -15,4 +15,5 @@ mod model;
 mod recovery;
 mod salvaged;
 mod scratch;
+mod scrub;
 mod whole;

@@ -39,3 +39,19 @@ fn what_was_lost_is_told_as_long_as_it_would_be_there() {
     world.ask("$JS.API.STREAM.PURGE.S", "");
     assert_eq!(known(&world), 0);
 }
+
+#[test]
+fn what_the_disk_finds_unreadable_by_itself_is_told_before_anybody_reads_it() {
+    let mut world = World::with(Facts::default());
+    world.create("S", r#""subjects":["s.*"]"#);
+    for _ in 0..3 {
+        world.ask("s.a", "x");
+    }
+    world.ask("$JS.API.STREAM.MSG.DELETE.S", r#"{"seq":3}"#);
+    let stream = world.streams.hosts.keys().next().copied().unwrap();
+    let seqs = vec![2, 3, 9];
+    world.input(crate::Input::Unreadable { stream, seqs });
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    let lost = r#""lost":{"msgs":[2],"bytes":0}"#;
+    assert!(info.contains(lost), "{info}");
+}

@@ -15,7 +15,7 @@ pub(crate) struct Uplink {
 }
 
 /// Names, members of our part of `/varz`, help and kinds.
-const NUMBERS: [(&str, &str, &str, Kind); 11] = [
+const NUMBERS: [(&str, &str, &str, Kind); 15] = [
     (
         "frond_durable_messages_total",
         "messages",
@@ -50,6 +50,30 @@ const NUMBERS: [(&str, &str, &str, Kind); 11] = [
         "frond_journal_unfolded_bytes",
         "unfolded_bytes",
         "Bytes of the journal not yet folded into the tables",
+        Kind::Gauge,
+    ),
+    (
+        "frond_scrub_passes_total",
+        "scrub_passes",
+        "Times that all messages in the tables were looked through for damage",
+        Kind::Counter,
+    ),
+    (
+        "frond_scrub_bytes_total",
+        "scrub_bytes",
+        "Bytes of messages that were looked through for damage",
+        Kind::Counter,
+    ),
+    (
+        "frond_scrub_damaged_total",
+        "scrub_damaged",
+        "Messages that were found damaged before they were read",
+        Kind::Counter,
+    ),
+    (
+        "frond_scrub_pass_timestamp_seconds",
+        "scrubbed_at",
+        "When all messages in the tables had been looked through, 0 before the first time",
         Kind::Gauge,
     ),
     (

@@ -173,7 +173,7 @@ fn varz_has_its_keys() {
     );
     let own = "connections_memory max_connections_memory connections_crowded_out \
         refused_for_memory strangers_shed syncs? journal_bytes? frames? checkpoints? \
-        unfolded_bytes? messages?";
+        unfolded_bytes? messages? scrub_passes? scrub_bytes? scrub_damaged? scrubbed_at?";
     assert_part(own, &["frond"], &part(&least, &["frond"]));
     for empty in ["cluster", "gateway", "mqtt"] {
         assert!(part(&full, &[empty]).keys().is_empty());

@@ -123,7 +123,9 @@ impl World {
                     assert!(!tickets.is_empty(), "nobody is told of nothing");
                     refused.extend(tickets.iter().map(|ticket| ticket.0));
                 }
-                DiskEvent::Fetched { .. } | DiskEvent::Free(_) => unreachable!(),
+                DiskEvent::Fetched { .. } | DiskEvent::Free(_) | DiskEvent::Unreadable(_) => {
+                    unreachable!()
+                }
             }
         }
         (kept, refused)
