@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 
 use frond_ledger::StreamId;
 
-use crate::facts::AccountLimits;
+use crate::allowance::Allowance;
 use crate::io::SubId;
 
 /// An account that may use streams.
 #[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) name: Box<str>,
-    pub(crate) limits: AccountLimits,
+    pub(crate) allowance: Allowance,
     pub(crate) by_name: BTreeMap<Box<str>, StreamId>,
     /// Where the API is asked.
     pub(crate) subs: Vec<SubId>,
@@ -37,10 +37,10 @@ pub struct ApiCounts {
 
 impl Account {
     /// An account without streams.
-    pub(crate) fn new(name: &str, limits: AccountLimits) -> Self {
+    pub(crate) fn new(name: &str, allowance: Allowance) -> Self {
         Self {
             name: name.into(),
-            limits,
+            allowance,
             by_name: BTreeMap::new(),
             subs: Vec::new(),
             usage: Usage::default(),

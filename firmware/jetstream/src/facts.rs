@@ -1,8 +1,6 @@
 use std::time::Duration;
 
-use serde::Serialize;
-
-use crate::limits::BODY_CACHE_BYTES;
+use crate::limits::{BODY_CACHE_BYTES, REQUESTS_WAITING_MAX};
 
 /// What the streams must know of the server they live in.
 #[derive(Clone, Debug)]
@@ -31,6 +29,10 @@ pub struct Facts {
     pub default_max_consumers: i64,
     /// Header and payload of a message that is restored, in bytes.
     pub payload_bytes_max: usize,
+    /// Requests that wait for the disk or for a change before them.
+    pub requests_waiting_max: usize,
+    /// Questions that wait for a change before them.
+    pub infos_waiting_max: usize,
     /// Bounds of batches.
     pub batches: BatchLimits,
 }
@@ -80,57 +82,9 @@ impl Default for Facts {
             max_request_batch: 0,
             default_max_consumers: 1000,
             payload_bytes_max: usize::MAX,
+            requests_waiting_max: REQUESTS_WAITING_MAX,
+            infos_waiting_max: REQUESTS_WAITING_MAX,
             batches: BatchLimits::default(),
-        }
-    }
-}
-
-/// What an account may use; -1: no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct AccountLimits {
-    /// Bytes in memory.
-    pub max_memory: i64,
-    /// Bytes on the disk.
-    pub max_storage: i64,
-    /// Streams.
-    pub max_streams: i64,
-    /// Consumers of one stream.
-    pub max_consumers: i64,
-    /// Unacknowledged messages of one consumer.
-    pub max_ack_pending: i64,
-    /// Bytes of one stream in memory.
-    pub memory_max_stream_bytes: i64,
-    /// Bytes of one stream on the disk.
-    pub storage_max_stream_bytes: i64,
-    /// Whether every stream must set `max_bytes`.
-    pub max_bytes_required: bool,
-}
-
-impl AccountLimits {
-    /// Nothing any more: the API says so, and what is stored stays, out of reach.
-    pub const OFF: Self = Self {
-        max_memory: 0,
-        max_storage: 0,
-        max_streams: 0,
-        max_consumers: 0,
-        max_ack_pending: -1,
-        memory_max_stream_bytes: -1,
-        storage_max_stream_bytes: -1,
-        max_bytes_required: false,
-    };
-}
-
-impl Default for AccountLimits {
-    fn default() -> Self {
-        Self {
-            max_memory: -1,
-            max_storage: -1,
-            max_streams: -1,
-            max_consumers: -1,
-            max_ack_pending: -1,
-            memory_max_stream_bytes: -1,
-            storage_max_stream_bytes: -1,
-            max_bytes_required: false,
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) enum Purpose {
 pub(crate) struct Fetches {
     last: u64,
     waiting: BTreeMap<Ticket, Asked>,
+    /// How many of them answer `STREAM.MSG.GET`.
+    message_gets: usize,
 }
 
 #[derive(Debug)]
@@ -44,7 +46,18 @@ struct Asked {
     here: Vec<Stored>,
 }
 
+impl Purpose {
+    const fn is_message_get(&self) -> bool {
+        matches!(self, Self::MessageGet(..))
+    }
+}
+
 impl Fetches {
+    /// Requests for a message that the disk has not answered.
+    pub(crate) const fn message_gets(&self) -> usize {
+        self.message_gets
+    }
+
     /// A query for a purpose. What is `here` is not asked for and part of the answer.
     pub(crate) fn ask(
         &mut self,
@@ -55,6 +68,7 @@ impl Fetches {
     ) -> Output {
         self.last += 1;
         let ticket = Ticket(self.last);
+        self.message_gets += usize::from(purpose.is_message_get());
         seqs.retain(|seq| here.iter().all(|stored| stored.seq != *seq));
         let asked = Asked {
             stream,
@@ -75,6 +89,7 @@ impl Fetches {
         mut fetched: Fetched,
     ) -> Option<(StreamId, Purpose, Fetched)> {
         let asked = self.waiting.remove(&ticket)?;
+        self.message_gets -= usize::from(asked.purpose.is_message_get());
         if !asked.here.is_empty() {
             fetched.messages.extend(asked.here);
             fetched.messages.sort_by_key(|stored| stored.seq);

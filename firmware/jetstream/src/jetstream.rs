@@ -7,11 +7,12 @@ use frond_ledger::{
 use frond_wire::MessageBuf;
 
 use crate::account::{Account, Usage};
+use crate::allowance::Allowance;
 use crate::api::{Call, Locks};
 use crate::backup::{Backups, RestoreId, SnapshotId};
 use crate::body_cache::BodyCache;
 use crate::consumer::ConsumerInput;
-use crate::facts::{AccountLimits, Facts};
+use crate::facts::Facts;
 use crate::fetches::Fetches;
 use crate::host::Host;
 use crate::io::{Input, Level, Output, Reach, SubId, Tenant};
@@ -68,6 +69,8 @@ pub struct JetStream {
     pub(crate) fresh: BTreeSet<StreamId>,
     /// When the operator was told that all storage is used.
     pub(crate) told_exceeded: Option<Instant>,
+    /// When the operator last heard that requests were refused.
+    pub(crate) told_full: Option<Instant>,
     last_sub: u64,
 }
 
@@ -153,6 +156,7 @@ impl JetStream {
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             told_exceeded: None,
+            told_full: None,
             last_sub: 0,
             facts,
         };
@@ -161,19 +165,21 @@ impl JetStream {
     }
 
     /// Lets an account use streams, or changes what it may use. Its streams that the disk had
-    /// come back. With [`AccountLimits::OFF`] they fall silent: stored, and out of reach.
+    /// come back. With [`Allowance::Off`] they fall silent: stored, and out of reach.
     pub fn enable(
         &mut self,
         now: Now,
         tenant: Tenant,
         account: &str,
-        limits: AccountLimits,
+        allowance: impl Into<Allowance>,
         reach: &dyn Reach,
     ) {
         self.now = now;
+        let allowance = allowance.into();
         if let Some(known) = self.accounts.get_mut(&tenant) {
-            let former = std::mem::replace(&mut known.limits, limits);
-            if (former == AccountLimits::OFF) != (limits == AccountLimits::OFF) {
+            let is_off = allowance == Allowance::Off;
+            let former = std::mem::replace(&mut known.allowance, allowance);
+            if (former == Allowance::Off) != is_off {
                 let ids: Vec<StreamId> = known.by_name.values().copied().collect();
                 for id in ids {
                     self.listen_for_stream(id);
@@ -183,7 +189,8 @@ impl JetStream {
             return;
         }
         self.welcome_again(tenant);
-        self.accounts.insert(tenant, Account::new(account, limits));
+        self.accounts
+            .insert(tenant, Account::new(account, allowance));
         self.listen_for_api(tenant);
         self.revive(tenant, account);
         self.settle(reach);
@@ -212,7 +219,7 @@ impl JetStream {
     /// Whether an account may use no streams now.
     pub(crate) fn is_off(&self, tenant: Tenant) -> bool {
         let account = self.accounts.get(&tenant);
-        account.is_none_or(|account| account.limits == AccountLimits::OFF)
+        account.is_none_or(|account| account.allowance == Allowance::Off)
     }
 
     /// Takes one input.

@@ -5,6 +5,7 @@
 
 mod account;
 mod actions;
+mod allowance;
 mod api;
 mod attach;
 mod attached;
@@ -43,7 +44,8 @@ mod view;
 mod tests;
 
 pub use account::{ApiCounts, Usage};
-pub use facts::{AccountLimits, BatchLimits, Facts};
+pub use allowance::{AccountLimits, Allowance};
+pub use facts::{BatchLimits, Facts};
 pub use io::{Input, Level, Output, Reach, SubId, Tenant};
 pub use jetstream::JetStream;
 pub use replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step, Volatile};

@@ -46,8 +46,8 @@ pub const BODY_CACHE_BYTES: usize = 4 * 1024 * 1024;
 pub const INFLIGHT_MESSAGES_MAX: usize = 100_000;
 /// Proposals of one stream the disk has not answered yet, in bytes.
 pub const INFLIGHT_BYTES_MAX: usize = 128 * 1024 * 1024;
-/// Requests that wait for a change of their stream or consumer, in all.
-pub const WAITING_REQUESTS_MAX: usize = 10_000;
+/// Requests that wait for the disk or for another one, when nobody says.
+pub const REQUESTS_WAITING_MAX: usize = 10_000;
 /// How long records that nobody waits for may be held back to ride with others, in milliseconds.
 pub const SOON_MS: u64 = 250;
 /// How many records that nobody waits for are held back.

@@ -13,7 +13,7 @@ use crate::replicator::Committed;
 use crate::stream::Health;
 use crate::stream::admit::{Admission, Room};
 use crate::stream::apply::Kept;
-use crate::stream::config::{Storage, limit};
+use crate::stream::config::Storage;
 use crate::stream::counter::value_of;
 use crate::stream::fast_part::FastPart;
 use crate::stream::held::Wait;
@@ -368,12 +368,14 @@ impl JetStream {
     pub(crate) fn room(&self, id: StreamId, subject: &str) -> Option<Room> {
         let host = self.hosts.get(&id)?;
         let [account, server] = self.usage_where(id)?;
+        let owner = self.accounts.get(&host.stream.tenant)?;
+        let has_limits = owner.allowance.of(1).is_some();
         let left =
             |(used, max): (u64, Option<u64>)| max.map_or(u64::MAX, |m| m.saturating_sub(used));
         let is_interest =
             host.stream.config.retention == crate::stream::config::Retention::Interest;
         Some(Room {
-            account_bytes: left(account),
+            account_bytes: has_limits.then(|| left(account)),
             server_bytes: left(server),
             has_interest: !is_interest || host.is_wanted(subject),
         })
@@ -384,14 +386,16 @@ impl JetStream {
     pub(crate) fn usage_where(&self, id: StreamId) -> Option<[(u64, Option<u64>); 2]> {
         let stream = &self.hosts.get(&id)?.stream;
         let account = self.accounts.get(&stream.tenant)?;
-        let (used, limits) = (account.usage, account.limits);
+        let used = account.usage;
+        let limits = account.allowance.of(1).copied();
+        let limits = limits.unwrap_or_else(|| account.allowance.flat());
         Some(match stream.config.storage {
             Storage::File => [
-                (used.storage, limit(limits.max_storage)),
+                (used.storage, limits.bytes_max(Storage::File)),
                 (self.usage.storage, self.facts.storage_bytes_max),
             ],
             Storage::Memory => [
-                (used.memory, limit(limits.max_memory)),
+                (used.memory, limits.bytes_max(Storage::Memory)),
                 (self.usage.memory, self.facts.memory_bytes_max),
             ],
         })

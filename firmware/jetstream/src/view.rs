@@ -5,7 +5,8 @@ use frond_ledger::Seq;
 use frond_wire::go_json::to_vec;
 
 use crate::account::{ApiCounts, Usage};
-use crate::facts::{AccountLimits, Facts};
+use crate::allowance::{AccountLimits, Allowance};
+use crate::facts::Facts;
 use crate::host::Host;
 use crate::io::Tenant;
 use crate::jetstream::JetStream;
@@ -25,7 +26,7 @@ pub struct AccountView<'a> {
     pub tenant: Tenant,
     /// Its name.
     pub name: &'a str,
-    /// What it may use.
+    /// What it may use, when not by tiers.
     pub limits: AccountLimits,
     /// Bytes in use.
     pub usage: Usage,
@@ -103,11 +104,11 @@ impl<'a> View<'a> {
         streams
             .accounts
             .iter()
-            .filter(|(_, account)| account.limits != AccountLimits::OFF)
+            .filter(|(_, account)| account.allowance != Allowance::Off)
             .map(move |(tenant, account)| AccountView {
                 tenant: *tenant,
                 name: &account.name,
-                limits: account.limits,
+                limits: account.allowance.flat(),
                 usage: account.usage,
                 reserved: Usage {
                     memory: streams.reserved(*tenant, Storage::Memory),

@@ -78,6 +78,8 @@ pub(crate) struct JetStream {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JsAccount {
     pub(crate) name: String,
+    /// What it is called by those who need no key.
+    pub(crate) name_tag: String,
     /// Bytes in use.
     pub(crate) memory: u64,
     pub(crate) storage: u64,

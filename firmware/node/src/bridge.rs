@@ -6,7 +6,7 @@ use frond_account::{AccountId, PeerKind};
 use frond_broker::{Broker, Conn, Level, Source, TraceMark};
 use frond_clock::{Ages, Now};
 use frond_jetstream::{
-    self as jetstream, AccountLimits, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
+    self as jetstream, Allowance, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
 };
 use frond_ledger::Recovered;
 use frond_subject::is_subset;
@@ -120,6 +120,8 @@ impl Node {
             max_request_batch: number(bounds.max_request_batch),
             default_max_consumers: number(bounds.default_max_consumers),
             payload_bytes_max: count(self.config.limits.max_payload),
+            requests_waiting_max: count(self.config.jetstream.request_queue_limit),
+            infos_waiting_max: count(self.config.jetstream.info_queue_limit),
             batches: BatchLimits {
                 messages_max: bounds.batch_max_msgs,
                 stream_open_max: per_stream.unwrap_or(batches.stream_open_max),
@@ -139,15 +141,15 @@ impl Node {
             return;
         };
         let directory = self.broker.directory();
-        let mut wanted: BTreeMap<AccountId, AccountLimits> = (0..)
+        let mut wanted: BTreeMap<AccountId, Allowance> = (0..)
             .map(AccountId)
             .zip(directory.accounts())
             .filter(|(id, _)| streams.machine.knows(Tenant(id.0)))
             .filter(|(id, _)| directory.claimed(*id).is_none())
-            .map(|(id, _)| (id, AccountLimits::OFF))
+            .map(|(id, _)| (id, Allowance::Off))
             .collect();
         for (name, limits) in setup::jetstream_accounts(&self.config) {
-            wanted.extend(directory.find(&name).map(|id| (id, limits)));
+            wanted.extend(directory.find(&name).map(|id| (id, limits.into())));
         }
         for (id, limits) in wanted {
             self.enable_streams(now, id, limits);
@@ -175,13 +177,15 @@ impl Node {
     }
 
     /// Lets an account use streams, or changes what it may use.
-    pub(crate) fn enable_streams(&mut self, now: Now, account: AccountId, limits: AccountLimits) {
+    pub(crate) fn enable_streams(&mut self, now: Now, account: AccountId, allowance: Allowance) {
         let name = self.broker.directory().account(account);
         let name = name.map(|account| account.name.clone()).unwrap_or_default();
         if let Some(streams) = &mut self.streams {
             let reach = Listeners::of(&self.broker);
             let tenant = Tenant(account.0);
-            streams.machine.enable(now, tenant, &name, limits, &reach);
+            streams
+                .machine
+                .enable(now, tenant, &name, allowance, &reach);
         }
     }
 

@@ -1,7 +1,10 @@
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::{Call, Outcome, answer};
-use crate::facts::AccountLimits;
+use crate::account::Account;
+use crate::allowance::{AccountLimits, Allowance, tier};
 use crate::host::Host;
 use crate::io::Tenant;
 use crate::jetstream::JetStream;
@@ -9,7 +12,19 @@ use crate::limits::API_LEVEL;
 use crate::stream::config::Storage;
 
 #[derive(Serialize)]
-struct AccountInfo {
+struct AccountInfo<'a> {
+    #[serde(flatten)]
+    all: Tier,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<Box<str>>,
+    api: Api,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tiers: BTreeMap<&'a str, Tier>,
+}
+
+/// What streams take, and what they may.
+#[derive(Clone, Copy, Serialize)]
+struct Tier {
     memory: u64,
     storage: u64,
     reserved_memory: u64,
@@ -17,9 +32,6 @@ struct AccountInfo {
     streams: usize,
     consumers: usize,
     limits: AccountLimits,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    domain: Option<Box<str>>,
-    api: Api,
 }
 
 #[derive(Serialize)]
@@ -34,25 +46,35 @@ impl JetStream {
         let Some(account) = self.accounts.get(&call.tenant) else {
             return Err(crate::errors::NOT_ENABLED_FOR_ACCOUNT);
         };
+        let all = self.whole(call.tenant, account);
+        let alone = tier(1);
         let info = AccountInfo {
-            memory: account.usage.memory,
-            storage: account.usage.storage,
-            reserved_memory: self.reserved(call.tenant, Storage::Memory),
-            reserved_storage: self.reserved(call.tenant, Storage::File),
-            streams: self.hosts_of(call.tenant).count(),
-            consumers: self
-                .hosts_of(call.tenant)
-                .map(|host| host.consumers.len())
-                .sum(),
-            limits: account.limits,
+            all,
             domain: self.facts.domain.clone(),
             api: Api {
                 level: API_LEVEL,
                 total: account.api.total,
                 errors: account.api.errors,
             },
+            tiers: match &account.allowance {
+                Allowance::Tiers(limits) => tiers(limits, all, &alone),
+                Allowance::Off | Allowance::Flat(_) => BTreeMap::new(),
+            },
         };
         Ok(Some(answer::success("account_info_response", &info)))
+    }
+
+    fn whole(&self, tenant: Tenant, account: &Account) -> Tier {
+        let consumers = self.hosts_of(tenant).map(|host| host.consumers.len());
+        Tier {
+            memory: account.usage.memory,
+            storage: account.usage.storage,
+            reserved_memory: self.reserved(tenant, Storage::Memory),
+            reserved_storage: self.reserved(tenant, Storage::File),
+            streams: self.hosts_of(tenant).count(),
+            consumers: consumers.sum(),
+            limits: account.allowance.flat(),
+        }
     }
 
     /// An account's streams by name.
@@ -72,4 +94,46 @@ impl JetStream {
             .map(|host| host.stream.config.reserved_bytes())
             .sum()
     }
+}
+
+/// All is of the tier of streams that are alone; the others are told as they are allowed.
+///
+/// spec: nats-server v2.15.1 server/jetstream.go `JetStreamUsage`
+fn tiers<'a>(
+    limits: &'a BTreeMap<Box<str>, AccountLimits>,
+    all: Tier,
+    alone: &'a str,
+) -> BTreeMap<&'a str, Tier> {
+    let nothing = Tier {
+        memory: 0,
+        storage: 0,
+        reserved_memory: 0,
+        reserved_storage: 0,
+        streams: 0,
+        consumers: 0,
+        limits: AccountLimits::UNSAID,
+    };
+    let unused = |limits: &AccountLimits| Tier {
+        limits: *limits,
+        ..nothing
+    };
+    let mut tiers: BTreeMap<&str, Tier> = limits
+        .iter()
+        .map(|(name, limits)| (&**name, unused(limits)))
+        .collect();
+    if let Some(used) = tiers.get_mut(alone) {
+        *used = Tier {
+            limits: used.limits,
+            ..all
+        };
+        return tiers;
+    }
+    // It counts tiers, not which they are: one that is used without being allowed hides one that is not used.
+    if tiers.len() == 1 && (all.memory, all.storage) != (0, 0) {
+        tiers.clear();
+    }
+    if all.streams > 0 {
+        tiers.insert(alone, all);
+    }
+    tiers
 }

@@ -1,5 +1,6 @@
 //! What the server, an account and other streams let a stream be.
 
+use crate::allowance::AccountLimits;
 use crate::errors::{self, ApiError};
 use crate::host::Host;
 use crate::io::Tenant;
@@ -51,6 +52,31 @@ impl JetStream {
         Ok(())
     }
 
+    /// Whether the account may have one more stream like this, or change one; nobody looked at it yet.
+    ///
+    /// spec: nats-server v2.15.1 server/jetstream_api.go `jsNonClusteredStreamLimitsCheck`
+    pub(crate) fn check_count(
+        &self,
+        tenant: Tenant,
+        old: Option<&StreamConfig>,
+        config: &StreamConfig,
+    ) -> Result<&AccountLimits, ApiError> {
+        let Some(account) = self.accounts.get(&tenant) else {
+            return Err(errors::NOT_ENABLED_FOR_ACCOUNT);
+        };
+        let limits = account.allowance.of(config.num_replicas);
+        let limits = limits.ok_or(errors::NO_LIMITS)?;
+        let is_there = account.by_name.contains_key(config.name.as_str());
+        let others = (account.by_name.len() - usize::from(is_there)) as u64;
+        if old.is_none() && limit(limits.max_streams).is_some_and(|max| others >= max) {
+            return Err(errors::MAXIMUM_STREAMS_LIMIT);
+        }
+        if limits.max_consumers > 0 && config.max_consumers > limits.max_consumers {
+            return Err(errors::MAXIMUM_CONSUMERS_LIMIT);
+        }
+        Ok(limits)
+    }
+
     /// Whether the account and the server have room for a stream, instead of `old` if given.
     pub(crate) fn check_room(
         &self,
@@ -58,38 +84,49 @@ impl JetStream {
         old: Option<&StreamConfig>,
         config: &StreamConfig,
     ) -> Result<(), ApiError> {
-        let Some(account) = self.accounts.get(&tenant) else {
-            return Err(errors::NOT_ENABLED_FOR_ACCOUNT);
-        };
-        let limits = &account.limits;
-        let count = i64::try_from(account.by_name.len()).unwrap_or(i64::MAX);
-        if old.is_none() && limits.max_streams >= 0 && count >= limits.max_streams {
-            return Err(errors::MAXIMUM_STREAMS_LIMIT);
-        }
-        self.check_size(tenant, config)?;
-        if limits.max_consumers > 0 && config.max_consumers > limits.max_consumers {
-            return Err(errors::MAXIMUM_CONSUMERS_LIMIT);
-        }
-        let (of_account, of_server, full) = match config.storage {
+        let limits = self.check_count(tenant, old, config)?;
+        let (of_server, full) = match config.storage {
             Storage::File => (
-                limits.max_storage,
                 self.facts.storage_bytes_max,
                 errors::STORAGE_RESOURCES_EXCEEDED,
             ),
             Storage::Memory => (
-                limits.max_memory,
                 self.facts.memory_bytes_max,
                 errors::MEMORY_RESOURCES_EXCEEDED,
             ),
         };
-        let freed = old.map_or(0, StreamConfig::reserved_bytes);
-        let reserved = self.reserved(tenant, config.storage).saturating_sub(freed);
-        let all = reserved.saturating_add(config.reserved_bytes());
-        let is_over = |max: u64| config.reserved_bytes() > 0 && all > max;
-        if limit(of_account).is_some_and(is_over) || of_server.is_some_and(is_over) {
+        let of_account = limits.bytes_max(config.storage);
+        let [own, all] = self.reserved_beside(tenant, config);
+        // Who says no size needs room for something.
+        let unsaid = u64::from(old.is_none() && config.max_bytes < 0);
+        let bytes = config.reserved_bytes().max(unsaid);
+        let before = old.map_or(0, StreamConfig::reserved_bytes);
+        let is_over = |taken: u64, bytes: u64, max: u64| taken.saturating_add(bytes) > max;
+        if of_account.is_some_and(|max| is_over(own, bytes, max))
+            || of_server.is_some_and(|max| is_over(all, bytes.max(before), max))
+        {
             return Err(full);
         }
         Ok(())
+    }
+
+    /// Bytes that streams reserve beside the one of this name, where that is kept: those of its account,
+    /// and all.
+    fn reserved_beside(&self, tenant: Tenant, config: &StreamConfig) -> [u64; 2] {
+        let mut reserved = [0, 0];
+        for id in self.accounts.keys() {
+            let own = *id == tenant;
+            for host in self.hosts_of(*id) {
+                let it = &host.stream.config;
+                if it.storage != config.storage || own && it.name == config.name {
+                    continue;
+                }
+                let [of_account, of_all] = &mut reserved;
+                *of_all += it.reserved_bytes();
+                *of_account += if own { it.reserved_bytes() } else { 0 };
+            }
+        }
+        reserved
     }
 
     /// Whether the account lets one stream be as large.
@@ -97,7 +134,9 @@ impl JetStream {
         let Some(account) = self.accounts.get(&tenant) else {
             return Err(errors::NOT_ENABLED_FOR_ACCOUNT);
         };
-        let limits = &account.limits;
+        let Some(limits) = account.allowance.of(config.num_replicas) else {
+            return Ok(());
+        };
         if limits.max_bytes_required && config.max_bytes <= 0 {
             return Err(errors::STREAM_MAX_BYTES_REQUIRED);
         }

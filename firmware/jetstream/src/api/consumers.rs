@@ -61,10 +61,10 @@ impl JetStream {
         if asked.config.num_replicas > 1 {
             return Err(errors::STREAM_REPLICAS_NOT_SUPPORTED);
         }
-        let server = self.consumer_bounds(call.tenant);
         let domain = self.facts.domain.clone();
         let suffix = self.rng.base62(GENERATED_NAME_LEN);
         let host = self.known_stream(call.tenant, target.stream)?;
+        let server = self.consumer_bounds(call.tenant)?;
         if asked.config.direct || asked.config.sourcing {
             identity::expected(call, &host.stream)?;
         }
@@ -384,19 +384,17 @@ impl JetStream {
         info.with_server(&self.facts.version, API_LEVEL)
     }
 
-    pub(crate) fn consumer_bounds(&self, tenant: Tenant) -> ServerLimits {
-        let limits = self
-            .accounts
-            .get(&tenant)
-            .map(|account| account.limits)
-            .unwrap_or_default();
-        ServerLimits {
+    pub(crate) fn consumer_bounds(&self, tenant: Tenant) -> Result<ServerLimits, ApiError> {
+        let account = self.accounts.get(&tenant);
+        let limits = account.and_then(|account| account.allowance.of(1));
+        let limits = limits.ok_or(errors::NO_LIMITS)?;
+        Ok(ServerLimits {
             max_ack_pending: self.facts.max_ack_pending,
             max_request_batch: self.facts.max_request_batch,
             account_max_ack_pending: limits.max_ack_pending,
             account_max_consumers: limits.max_consumers,
             default_max_consumers: self.facts.default_max_consumers,
-        }
+        })
     }
 }
 

@@ -142,6 +142,22 @@ impl<'a> Endpoint<'a> {
         }
     }
 
+    /// Whether it only asks what there is.
+    ///
+    /// spec: nats-server v2.15.1 server/jetstream_api.go `infopairs`
+    pub(crate) const fn is_info(&self) -> bool {
+        matches!(
+            self,
+            Self::AccountInfo
+                | Self::StreamNames
+                | Self::StreamList
+                | Self::StreamInfo(_)
+                | Self::ConsumerNames(_)
+                | Self::ConsumerList(_)
+                | Self::ConsumerInfo(..)
+        )
+    }
+
     /// The last part of its answer's type.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {

@@ -1,17 +1,25 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Call;
+use super::{Call, Endpoint};
 use crate::io::Tenant;
-use crate::limits::WAITING_REQUESTS_MAX;
 
 /// A stream, or a consumer of it when the second name is not empty.
 pub(crate) type Key = (Tenant, Box<str>, Box<str>);
+
+/// Requests that wait for a change before them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// Questions.
+    pub(crate) infos: usize,
+    /// Everything else.
+    pub(crate) others: usize,
+}
 
 /// Streams and consumers that are being changed, and the requests that wait for the end of it.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     held: BTreeMap<Key, VecDeque<Call>>,
-    waiting: usize,
+    waiting: Waiting,
 }
 
 impl Locks {
@@ -30,20 +38,35 @@ impl Locks {
         self.held.entry(key).or_default();
     }
 
-    /// A request waits; it comes back when too many do.
-    pub(crate) fn wait(&mut self, key: Key, call: Call) -> Option<Call> {
-        if self.waiting >= WAITING_REQUESTS_MAX {
-            return Some(call);
-        }
-        self.waiting += 1;
+    /// How many changes are going on.
+    pub(crate) fn changes(&self) -> usize {
+        self.held.len()
+    }
+
+    /// How many requests wait for one.
+    pub(crate) const fn waiting(&self) -> Waiting {
+        self.waiting
+    }
+
+    /// A request waits.
+    pub(crate) fn wait(&mut self, key: Key, call: Call) {
+        *self.count_of(&call) += 1;
         self.held.entry(key).or_default().push_back(call);
-        None
     }
 
     /// A change is over: who waited for it.
     pub(crate) fn release(&mut self, key: &Key) -> VecDeque<Call> {
         let calls = self.held.remove(key).unwrap_or_default();
-        self.waiting -= calls.len();
+        for call in &calls {
+            *self.count_of(call) -= 1;
+        }
         calls
+    }
+
+    fn count_of(&mut self, call: &Call) -> &mut usize {
+        match Endpoint::parse(&call.subject) {
+            Some(endpoint) if endpoint.is_info() => &mut self.waiting.infos,
+            Some(_) | None => &mut self.waiting.others,
+        }
     }
 }

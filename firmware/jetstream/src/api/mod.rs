@@ -17,6 +17,7 @@ mod locks;
 mod messages;
 mod pages;
 mod pause;
+mod queue;
 mod streams;
 mod system;
 mod unpin;
@@ -143,12 +144,12 @@ impl JetStream {
 
     fn ask_json(&mut self, call: Call, endpoint: &Endpoint<'_>, reach: &dyn Reach) {
         let (stream, consumer) = endpoint.scope();
-        if let Some(key) = self.locks.blocking(call.tenant, stream, consumer) {
-            if let Some(dropped) = self.locks.wait(key, call) {
-                let error = errors::STREAM_TOO_MANY_REQUESTS;
-                self.conclude(&dropped, endpoint.kind(), Err(error));
-            }
-            return;
+        let blocking = self.locks.blocking(call.tenant, stream, consumer);
+        if !self.has_place(endpoint, blocking.is_some()) {
+            return self.drop_request(&call, endpoint, reach);
+        }
+        if let Some(key) = blocking {
+            return self.locks.wait(key, call);
         }
         let outcome = match required_level(&call) {
             Ok(()) => self.serve(&call, endpoint, reach),

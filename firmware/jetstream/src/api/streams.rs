@@ -74,9 +74,11 @@ impl JetStream {
                 "stream has no mirror but does have mirror direct",
             ));
         }
+        self.check_count(call.tenant, None, &config)?;
         self.bound_window(&mut config, asked.pedantic)?;
         validate::normalise(&mut config, asked.pedantic)?;
         self.inherit(call.tenant, &mut config, asked.pedantic)?;
+        self.check_size(call.tenant, &config)?;
         if let Some(host) = self.find_stream(call.tenant, name) {
             if host.stream.config != config {
                 return Err(errors::STREAM_NAME_EXIST);

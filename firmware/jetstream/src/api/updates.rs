@@ -40,6 +40,7 @@ impl JetStream {
         update::update(&old, &mut config)?;
         violates_consumers(host, &config)?;
         self.inherit(call.tenant, &mut config, asked.pedantic)?;
+        self.check_size(call.tenant, &config)?;
         self.check_room(call.tenant, Some(&old), &config)?;
         self.check_overlap(call.tenant, name, &config)?;
         let account = self.accounts.get(&call.tenant).ok_or(errors::NO_ACCOUNT)?;

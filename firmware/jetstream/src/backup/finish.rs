@@ -107,7 +107,7 @@ impl JetStream {
         };
         let kept = std::mem::take(&mut restore.consumers);
         let (tenant, stream) = (restore.tenant, restore.stream);
-        let bounds = self.consumer_bounds(tenant);
+        let bounds = self.consumer_bounds(tenant)?;
         let host = self.hosts.get(&stream).ok_or(errors::STREAM_NOT_FOUND)?;
         let facts = host.facts(self.facts.domain.as_deref());
         let mut prepared: Vec<Prepared> = Vec::new();

@@ -50,6 +50,7 @@ impl JetStream {
         self.bound_window(&mut config, false)?;
         validate::normalise(&mut config, false)?;
         self.inherit(call.tenant, &mut config, false)?;
+        self.check_size(call.tenant, &config)?;
         self.check_room(call.tenant, None, &config)?;
         if self.is_name_taken(call.tenant, name) {
             return Err(errors::STREAM_NAME_EXIST_RESTORE_FAILED);

@@ -33,8 +33,8 @@ pub(crate) enum Admission {
 /// What the stream's surroundings allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// Bytes left to the account.
-    pub(crate) account_bytes: u64,
+    /// Bytes left to the account; `None` when no limits are made for streams like this.
+    pub(crate) account_bytes: Option<u64>,
     /// Bytes left to the server.
     pub(crate) server_bytes: u64,
     /// Whether some consumer wants the message (asked for interest streams only).

@@ -48,7 +48,10 @@ impl Stream {
         if size > room.server_bytes {
             return Err(errors::INSUFFICIENT_RESOURCES);
         }
-        if size > room.account_bytes {
+        let Some(left) = room.account_bytes else {
+            return Err(errors::NO_LIMITS);
+        };
+        if size > left {
             return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
         }
         Ok(size)

@@ -112,7 +112,7 @@ impl World {
     }
 
     /// The account may use so much.
-    pub(super) fn limit(&mut self, limits: AccountLimits) {
+    pub(super) fn limit(&mut self, limits: impl Into<crate::Allowance>) {
         self.streams
             .enable(self.now, TENANT, "$G", limits, &self.listeners);
         self.drain();

@@ -1,3 +1,4 @@
+use frond_account::AccountId;
 use frond_config::Sync;
 use frond_jetstream::{AccountView, StreamView};
 use frond_node::{StreamsView, View};
@@ -29,7 +30,8 @@ pub(crate) fn jetstream(view: &View<'_>, depth: Depth) -> Option<JetStream> {
                 .map(|it| stream(&it))
                 .collect(),
         };
-        row(&account, found)
+        let id = AccountId(account.tenant.0);
+        row(&account, view.broker.directory().name_tag(id), found)
     });
     Some(JetStream {
         config: config(view, &streams),
@@ -87,9 +89,10 @@ fn limits(view: &View<'_>) -> JsLimitOpts {
     }
 }
 
-fn row(account: &AccountView<'_>, streams: Vec<JsStream>) -> JsAccount {
+fn row(account: &AccountView<'_>, tag: &str, streams: Vec<JsStream>) -> JsAccount {
     JsAccount {
         name: account.name.to_owned(),
+        name_tag: tag.to_owned(),
         memory: account.usage.memory,
         storage: account.usage.storage,
         reserved_memory: account.reserved.memory,

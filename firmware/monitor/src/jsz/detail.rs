@@ -64,8 +64,8 @@ impl AccountDetail {
             Vec::new()
         };
         Self {
-            id: account.name.clone(),
-            name: account.name,
+            id: account.name,
+            name: account.name_tag,
             stats: JetStreamStats {
                 memory: account.memory,
                 storage: account.storage,

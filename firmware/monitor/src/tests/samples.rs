@@ -171,6 +171,7 @@ pub(crate) fn jetstream(accounts: &[&str]) -> JetStream {
     };
     let accounts = accounts.iter().map(|name| JsAccount {
         name: (*name).into(),
+        name_tag: (*name).into(),
         memory: 1,
         storage: 150,
         reserved_memory: 3,

@@ -2,7 +2,7 @@ use frond_account::AccountId;
 use frond_account::jwt::{JetStreamLimits, OperatorLimits};
 use frond_account::nkey::{Role, is_public_key};
 use frond_clock::Now;
-use frond_jetstream::AccountLimits;
+use frond_jetstream::{AccountLimits, Allowance};
 
 use super::Waiter;
 use crate::Node;
@@ -17,12 +17,12 @@ impl Node {
         let said = directory
             .claimed(id)
             .map(|account| &account.claims.nats.limits);
-        let Some(limits) = said.map(limits) else {
+        let Some(allowed) = said.map(allowed) else {
             return;
         };
         // What it stored stays, out of reach, when it may store nothing any more.
-        if limits != AccountLimits::OFF || self.has_streams(id) {
-            self.enable_streams(now, id, limits);
+        if allowed != Allowance::Off || self.has_streams(id) {
+            self.enable_streams(now, id, allowed);
         }
     }
 
@@ -60,33 +60,34 @@ impl Node {
     }
 }
 
-/// Tiers are by number of replicas; alone there is one.
-fn limits(said: &OperatorLimits) -> AccountLimits {
-    let tier = said.tiered_limits.get("R1");
-    let tier = tier.or_else(|| said.tiered_limits.values().next());
-    let JetStreamLimits {
-        mem_storage,
-        disk_storage,
-        streams,
-        consumer,
-        max_ack_pending,
-        mem_max_stream_bytes,
-        disk_max_stream_bytes,
-        max_bytes_required,
-        ..
-    } = tier.unwrap_or(&said.jetstream).clone();
+/// spec: nats-server v2.15.1 server/accounts.go `updateAccountClaimsWithRefresh`
+fn allowed(said: &OperatorLimits) -> Allowance {
     if !said.has_jetstream() {
-        return AccountLimits::OFF;
+        return Allowance::Off;
     }
-    let positive = |value: i64| if value > 0 { value } else { -1 };
+    if said.jetstream.is_some() {
+        return limits(&said.jetstream).into();
+    }
+    let tiers = said.tiered_limits.iter();
+    Allowance::Tiers(
+        tiers
+            .map(|(name, said)| (name.as_str().into(), limits(said)))
+            .collect(),
+    )
+}
+
+const fn limits(said: &JetStreamLimits) -> AccountLimits {
+    const fn positive(value: i64) -> i64 {
+        if value > 0 { value } else { -1 }
+    }
     AccountLimits {
-        max_memory: mem_storage,
-        max_storage: disk_storage,
-        max_streams: streams,
-        max_consumers: consumer,
-        max_ack_pending: positive(max_ack_pending),
-        memory_max_stream_bytes: positive(mem_max_stream_bytes),
-        storage_max_stream_bytes: positive(disk_max_stream_bytes),
-        max_bytes_required,
+        max_memory: said.mem_storage,
+        max_storage: said.disk_storage,
+        max_streams: said.streams,
+        max_consumers: said.consumer,
+        max_ack_pending: positive(said.max_ack_pending),
+        memory_max_stream_bytes: positive(said.mem_max_stream_bytes),
+        storage_max_stream_bytes: positive(said.disk_max_stream_bytes),
+        max_bytes_required: said.max_bytes_required,
     }
 }

@@ -14,6 +14,7 @@ mod refused;
 mod resolvers;
 mod seen;
 mod streams;
+mod tiers;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
