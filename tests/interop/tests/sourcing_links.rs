@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions};
+use async_nats::{Client, ConnectOptions, StatusCode, Subject, Subscriber};
 use futures_util::StreamExt as _;
 use interop::pair::{Pair, from, linked};
 use interop::streams::{self, ask, create, holds, payloads, publish};
@@ -213,5 +213,74 @@ async fn s13_equal_names_in_two_accounts_stay_apart() {
             assert_eq!(info["ack_floor"]["stream_seq"], acked, "{kinds:?} {info}");
             assert_eq!(info["num_ack_pending"], 0, "{kinds:?} {info}");
         }
+    }
+}
+
+/// What a push consumer of the other side brings until it asks to be told that it may go on.
+struct Pushed {
+    messages: Subscriber,
+    count: usize,
+}
+
+impl Pushed {
+    async fn until_asked(&mut self) -> Subject {
+        loop {
+            let message = timeout(BOUND, self.messages.next()).await.unwrap().unwrap();
+            match (message.status, message.reply) {
+                (Some(StatusCode::IDLE_HEARTBEAT), Some(reply)) => return reply,
+                (Some(StatusCode::IDLE_HEARTBEAT), None) => {}
+                _ => self.count += 1,
+            }
+        }
+    }
+
+    /// Answers every question until so many came.
+    async fn all(&mut self, client: &Client, count: usize) {
+        while self.count < count {
+            let message = timeout(BOUND, self.messages.next()).await.unwrap().unwrap();
+            match (message.status, message.reply) {
+                (Some(StatusCode::IDLE_HEARTBEAT), Some(reply)) => {
+                    client.publish(reply, "".into()).await.unwrap();
+                }
+                (Some(StatusCode::IDLE_HEARTBEAT), None) => {}
+                _ => self.count += 1,
+            }
+        }
+    }
+}
+
+/// S13: who goes slow holds up its own consumer, not that of the same name in another account.
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_flow_control_over_the_link_reaches_its_own_consumer() {
+    const COUNT: usize = 60;
+    for &kinds in PAIRS {
+        let (leaf, hub) = two_accounts(kinds);
+        let mut far = Vec::new();
+        for user in ["a", "b"] {
+            let near = login(&leaf, user).await;
+            create(&near, "ORDERS", &json!({"subjects": ["orders.>"]})).await;
+            for _ in 0..COUNT {
+                publish(&near, "orders.1", &[], vec![b'x'; 100_000].into()).await;
+            }
+            let client = login(&hub, user).await;
+            linked(&client).await;
+            let messages = client.subscribe("pushed").await.unwrap();
+            let config = json!({"durable_name": "P", "ack_policy": "none", "deliver_subject": "pushed",
+                "flow_control": true, "idle_heartbeat": 1_000_000_000});
+            let make = "$JS.shop.API.CONSUMER.DURABLE.CREATE.ORDERS.P";
+            let body = json!({"stream_name": "ORDERS", "config": config});
+            let made = ask(&client, make, body).await;
+            assert!(made["error"].is_null(), "{made}");
+            far.push((client, Pushed { messages, count: 0 }));
+        }
+        let [(a, at_a), (b, at_b)] = &mut far[..] else {
+            panic!("two accounts");
+        };
+        let question = at_b.until_asked().await;
+        at_a.all(a, COUNT).await;
+        let info = ask(b, "$JS.shop.API.CONSUMER.INFO.ORDERS.P", Value::Null).await;
+        assert_ne!(info["num_pending"], 0, "{kinds:?} {info}");
+        b.publish(question, "".into()).await.unwrap();
+        at_b.all(b, COUNT).await;
     }
 }
