@@ -56,12 +56,16 @@ impl Blocks {
 
     /// Closes and opens: redb refuses all work after a failed write.
     pub(crate) fn reopen(&self) -> Result<(), redb::Error> {
+        self.open_anew(|| self.written.clear())
+    }
+
+    fn open_anew(&self, closed: impl FnOnce()) -> Result<(), redb::Error> {
         let mut slot = self
             .database
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
-        self.written.clear();
+        closed();
         self.file.forget_cached();
         let backend = Backend::new(
             Arc::clone(&self.file),
@@ -126,11 +130,21 @@ impl Blocks {
     }
 
     /// Runs `work` on one consistent view.
+    ///
+    /// redb refuses all work after a failed read as well: one bad sector would cost everything
+    /// but what is cached. It is opened anew for the next one.
     pub(crate) fn read<R>(
         &self,
-        work: impl FnOnce(&ReadTransaction) -> Result<R, redb::Error>,
+        mut work: impl FnMut(&ReadTransaction) -> Result<R, redb::Error>,
     ) -> Result<R, redb::Error> {
-        self.with(|database| work(&database.begin_read()?))
+        let mut read = || self.with(|database| work(&database.begin_read()?));
+        match read() {
+            Err(redb::Error::PreviousIo) => {
+                self.open_anew(|| ())?;
+                read()
+            }
+            done => done,
+        }
     }
 
     /// Whether a failed reopen left it without a way to write.

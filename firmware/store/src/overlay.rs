@@ -113,6 +113,11 @@ fn finish_stream(id: StreamId, stream: LoadedStream, lost: &Ranges, out: &mut Re
         }
     }
     let mut heads = stream.heads;
+    if !heads.is_sorted_by(|one, next| one.seq < next.seq) {
+        // What is found page by page may hold a block and what later became of it.
+        heads.sort_by_key(|head| head.seq);
+        heads.dedup_by_key(|head| head.seq);
+    }
     heads.retain(|head| head.seq >= row.first);
     let is_here = |seq: &u64| heads.binary_search_by_key(seq, |head| head.seq).is_ok();
     let lost = lost
@@ -130,4 +135,39 @@ fn finish_stream(id: StreamId, stream: LoadedStream, lost: &Ranges, out: &mut Re
         consumers,
         lost,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use frond_clock::Timestamp;
+    use frond_ledger::Head;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_told_once_however_often_it_was_found() {
+        let head = |seq| Head {
+            seq,
+            time: Timestamp::default(),
+            subject: 0,
+            header_len: 0,
+            payload_len: 1,
+            dedupe_id: None,
+            mark: 0,
+        };
+        let mut loaded = Loaded::default();
+        let stream = LoadedStream {
+            row: Some(StreamRow {
+                first: 1,
+                last: 20,
+                meta: bytes::Bytes::new(),
+            }),
+            heads: (1..=10).chain(5..=20).map(head).collect(),
+            ..LoadedStream::default()
+        };
+        loaded.streams.insert(StreamId(1), stream);
+        let found = recovered(loaded, &Delta::default(), BTreeMap::new());
+        let seqs: Vec<_> = found.streams[0].heads.iter().map(|head| head.seq).collect();
+        assert_eq!(seqs, (1..=20).collect::<Vec<_>>());
+    }
 }

@@ -81,13 +81,15 @@ impl Reader {
         if seqs.is_empty() {
             return Vec::new();
         }
-        let found = self
-            .shared
-            .blocks
-            .read(|read| fetch_blocks(read, stream, seqs));
-        found.unwrap_or_else(|error| {
+        let read = |seqs: &[Seq]| {
+            let blocks = &self.shared.blocks;
+            blocks.read(|read| fetch_blocks(read, stream, seqs))
+        };
+        read(seqs).unwrap_or_else(|error| {
             tracing::error!(stream = stream.0, %error, "messages cannot be read");
-            vec![None; seqs.len()]
+            // Only those that lie where it failed.
+            let one = |seq: &Seq| read(&[*seq]).ok().and_then(|mut found| found.pop());
+            seqs.iter().map(|seq| one(seq).flatten()).collect()
         })
     }
 }

@@ -59,7 +59,10 @@ impl<'d, D: Disk> Reencrypt<'d, D> {
         let files = this.old_files()?;
         for file in files {
             let done = match file {
-                BLOCKS_NAME => this.blocks(),
+                BLOCKS_NAME => this.blocks().inspect_err(|_| {
+                    // Half of it helps nobody, and a full disk stays full with it.
+                    let _ = disk.remove(BLOCKS_NEW_NAME);
+                }),
                 journal::NAME => this.journal(options),
                 _ => this.names(file),
             };

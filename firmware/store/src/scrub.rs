@@ -6,6 +6,7 @@ use frond_clock::Timestamp;
 use frond_ledger::{Seq, StreamId};
 use redb::ReadTransaction;
 
+use crate::block::decode_heads;
 use crate::counters::Counters;
 use crate::limits::{SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX};
 use crate::reader::check_block;
@@ -71,9 +72,10 @@ impl Scrubber {
             match shared.blocks.read(|read| next_block(read, &after)) {
                 Ok(Some(block)) => self.take(block, &mut found),
                 Ok(None) => self.end(now),
+                // It is no pass: what comes after it was not looked at.
                 Err(error) => {
                     tracing::error!(%error, "the block store cannot be read through");
-                    self.end(now);
+                    self.pass = Pass::Rest(Duration::ZERO);
                 }
             }
         }
@@ -131,9 +133,21 @@ fn next_block(read: &ReadTransaction, after: &[u8]) -> Result<Option<Block>, red
     let removed = read.open_table(tables::REMOVED)?;
     let mut seqs = Vec::new();
     if removed.get(&stream_key(stream)[..])?.is_none() {
-        let checked = check_block(read, stream, first)?;
-        bytes += checked.bytes;
-        seqs = checked.unreadable;
+        match check_block(read, stream, first) {
+            Ok(checked) => {
+                bytes += checked.bytes;
+                seqs = checked.unreadable;
+            }
+            // Of another read: this one is tried again.
+            Err(error @ redb::Error::PreviousIo) => return Err(error),
+            // Where the bodies cannot be reached all of them are lost, and the next are not.
+            Err(error) => {
+                tracing::error!(%error, stream = stream.0, first, "a block cannot be read");
+                let heads = decode_heads(&key, first, row.value());
+                let told = heads.map(|heads| heads.heads).unwrap_or_default();
+                seqs = told.iter().map(|head| head.seq).collect();
+            }
+        }
     }
     let stream = Some(stream);
     Ok(Some(Block {

@@ -10,6 +10,9 @@ const NAME: &str = "spare";
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
     held_bytes: u64,
+    /// All of it was written. A file system that packs or delays what it writes shows less of it
+    /// for ever.
+    is_whole: bool,
 }
 
 impl Spare {
@@ -19,6 +22,7 @@ impl Spare {
         let held = file.and_then(|file| Ok(file.allocated_bytes()?.min(file.len()?)));
         Self {
             held_bytes: held.unwrap_or_default(),
+            is_whole: false,
         }
     }
 
@@ -31,7 +35,7 @@ impl Spare {
         if self.held_bytes == 0 {
             return;
         }
-        self.held_bytes = 0;
+        *self = Self::default();
         // Some file systems count a byte as free only when they have written that.
         let released = disk.open(NAME).and_then(|file| {
             file.set_len(0)?;
@@ -46,7 +50,7 @@ impl Spare {
     /// Takes what it lacks, as far as there is space; before all else, as all else is refused in
     /// time.
     pub(crate) fn fill<D: Disk>(&mut self, disk: &D) {
-        if self.held_bytes >= SPARE_BYTES {
+        if self.is_whole || self.held_bytes >= SPARE_BYTES {
             return;
         }
         let free = disk.free_bytes().unwrap_or_default();
@@ -57,7 +61,8 @@ impl Spare {
         }
         // Where it fails it is tried again after the next checkpoint.
         if let Ok(file) = disk.open(NAME) {
-            let _ = file.allocate(wanted);
+            let taken = file.allocate(wanted).and_then(|()| file.sync_data());
+            self.is_whole = taken.is_ok() && wanted == SPARE_BYTES;
             let held = file.allocated_bytes().unwrap_or_default();
             self.held_bytes = held.min(wanted);
         }

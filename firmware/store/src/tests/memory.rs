@@ -40,6 +40,8 @@ pub(super) struct Faults {
     pub(super) is_full: AtomicBool,
     /// Files whose name begins so cannot be read or written; none when empty.
     pub(super) gone: Mutex<&'static str>,
+    /// A part of any file that cannot be read; none when empty.
+    pub(super) bad: Mutex<core::ops::Range<u64>>,
 }
 
 impl Default for Faults {
@@ -54,6 +56,7 @@ impl Default for Faults {
             file_bytes_max: u64::MAX.into(),
             is_full: false.into(),
             gone: Mutex::default(),
+            bad: Mutex::default(),
         }
     }
 }
@@ -186,6 +189,10 @@ impl DiskFile for MemoryFile {
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.reach()?;
+        let bad = self.faults.bad.lock().unwrap().clone();
+        if bad.start < offset + buf.len() as u64 && offset < bad.end {
+            return Err(io::Error::other("a bad sector"));
+        }
         let content = self.content.lock().unwrap();
         let part = content
             .bytes

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use frond_clock::Timestamp;
 use frond_ledger::{Body, Record, Seq};
 
-use super::scratch::{S, Scratch, fetch, stream, write};
+use super::memory::MemoryDisk;
+use super::scratch::{S, Scratch, fetch, small, stream, write};
 use crate::limits::{SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX};
-use crate::{FileDisk, Scrubber, Store, Unreadable};
+use crate::{Disk, DiskFile as _, FileDisk, Scrubber, Store, Unreadable};
 
 const NOW: Timestamp = Timestamp::from_nanos(7_000_000_000);
 
@@ -58,7 +59,7 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 /// Runs second by second until a pass is through.
-fn pass(scrubber: &mut Scrubber, store: &Store<FileDisk>) -> (Vec<Unreadable>, u64) {
+fn pass<D: Disk>(scrubber: &mut Scrubber, store: &Store<D>) -> (Vec<Unreadable>, u64) {
     let before = store.reader.counts().scrub_passes;
     let (mut found, mut seconds) = (Vec::new(), 0);
     while store.reader.counts().scrub_passes == before {
@@ -102,4 +103,30 @@ fn it_keeps_to_its_rate_and_rests_after_a_pass() {
     let _ = scrubber.run(Duration::from_secs(10 * SCRUB_EVERY_SECONDS), NOW);
     let read = store.reader.counts().scrub_bytes - before;
     assert!(read <= SCRUB_STEP_BYTES_MAX as u64 + 256 * 1024, "{read}");
+}
+
+#[test]
+fn a_bad_sector_costs_what_lies_in_it_and_ends_no_pass() {
+    let disk = MemoryDisk::default();
+    let open = |nonce| Store::open(disk.clone(), &small(nonce)).unwrap().0;
+    let mut store = open(1);
+    write(&mut store, vec![stream()]).unwrap();
+    for seq in 1..=600 {
+        write(&mut store, vec![put(seq, text(seq))]).unwrap();
+        if seq % 20 == 0 {
+            store.checkpointer.checkpoint().unwrap();
+        }
+    }
+    drop(store);
+    let store = open(2);
+    let file = disk.open("blocks.redb").unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    let at = find(&bytes, b"needle-000100-").unwrap() as u64;
+    *disk.faults.bad.lock().unwrap() = at..at + 1;
+    let (found, _) = pass(&mut store.reader.scrubber(), &store);
+    let lost: Vec<Seq> = found.iter().flat_map(|found| found.seqs.clone()).collect();
+    assert!(lost.contains(&100) && lost.len() < 300, "{lost:?}");
+    let asked: Vec<Seq> = (1..=600).collect();
+    assert_eq!(fetch(&store, &asked).missing, lost);
 }
