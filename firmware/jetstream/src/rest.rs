@@ -10,6 +10,8 @@ use crate::limits::{OWN_RETRY_MS_MAX, OWN_RETRY_MS_MIN};
 pub(crate) struct Rest {
     until: Option<Instant>,
     wait: Duration,
+    /// Nothing was refused, but it has to wait until then.
+    pause_until: Option<Instant>,
 }
 
 impl Rest {
@@ -26,6 +28,11 @@ impl Rest {
         is_first
     }
 
+    /// Something cannot be done yet: it is looked at again a little later.
+    pub(crate) fn pause(&mut self, now: Instant) {
+        self.pause_until = Some(now + Duration::from_millis(OWN_RETRY_MS_MIN));
+    }
+
     /// Something was taken, or may be by now.
     pub(crate) fn end(&mut self) {
         *self = Self::default();
@@ -33,6 +40,23 @@ impl Rest {
 
     /// When what is due at `at` is tried.
     pub(crate) fn after(&self, at: Instant) -> Instant {
-        self.until.map_or(at, |until| until.max(at))
+        let waits = self.until.into_iter().chain(self.pause_until);
+        waits.fold(at, Instant::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_no_refusal() {
+        let (mut rest, now) = (Rest::default(), Instant::default());
+        rest.pause(now);
+        assert!(rest.after(now) > now);
+        assert!(rest.begin(now), "the first refusal is told");
+        assert!(!rest.begin(now));
+        rest.end();
+        assert_eq!(rest.after(now), now);
     }
 }

@@ -191,7 +191,7 @@ impl JetStream {
         };
         if host.stream.is_replacing_schedule(schedule.subject()) {
             host.stream.not_fired(firing.seq);
-            host.rest.begin(now.mono);
+            host.rest.pause(now.mono);
             return;
         }
         let at = (firing.seq, firing.due);
