@@ -99,7 +99,7 @@ pub fn remove(block: &mut Vec<u8>, key: &str) {
     let (before, rest) = block.split_at_checked(first).unwrap_or_default();
     let mut kept = before.to_vec();
     let mut rest = rest;
-    while let Some(len) = line_len(rest) {
+    while let Some(len @ 1..) = line_len(rest) {
         let (line, after) = rest.split_at_checked(len + CR_LF.len()).unwrap_or_default();
         let value = line.strip_prefix(key.as_bytes());
         if value.is_none_or(|value| !value.starts_with(b":")) {

@@ -94,6 +94,10 @@ fn every_line_of_a_key_goes_and_only_those() {
     assert_eq!(block, b"NATS/1.0\r\nAB: A: 2\r\n A: 3\r\n\r\n");
     remove(&mut block, "C");
     assert_eq!(block, b"NATS/1.0\r\nAB: A: 2\r\n A: 3\r\n\r\n");
+    // What comes after an empty line is no header.
+    let mut block = b"NATS/1.0\r\nA: 1\r\n\r\nA: 2\r\n\r\n".to_vec();
+    remove(&mut block, "A");
+    assert_eq!(block, b"NATS/1.0\r\n\r\nA: 2\r\n\r\n");
     let mut only = b"NATS/1.0\r\nA: 1\r\nA: 2\r\n\r\n".to_vec();
     remove(&mut only, "A");
     assert_eq!(only, b"");
