@@ -333,7 +333,6 @@ impl Broker {
             if !rest.is_empty() && share.is_used(self.totals.traffic.out_msgs) {
                 return Next::Turn;
             }
-            share.operations = share.operations.saturating_sub(1);
             match self.readiness(slot, rest.first().copied()) {
                 Readiness::Ready => {}
                 Readiness::Verify => return Next::Verify,
@@ -351,11 +350,13 @@ impl Broker {
                 (Ok(Step::Need(need)), _) => return Next::Read(need),
                 (Ok(Step::Op { op, consumed: len }), None) => {
                     *consumed += len;
+                    share.count(&op);
                     self.trace_in(slot, &op);
                     self.client_op(slot, &op);
                 }
                 (Ok(Step::Op { op, consumed: len }), Some(link)) => {
                     *consumed += len;
+                    share.count(&op);
                     self.trace_in(slot, &op);
                     self.link_op(link, &op);
                 }

@@ -140,8 +140,8 @@ pub(crate) const AWAITED_RESPONSES_MAX: usize = 262_144;
 /// Bytes of their subjects.
 pub(crate) const AWAITED_RESPONSES_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Operations other than messages of one connection before others have their turn: each may change
-/// what the whole server knows.
+/// Operations of one connection before others have their turn that change what the whole server
+/// knows: subscriptions, and who somebody is.
 pub(crate) const OPERATIONS_PER_TURN: usize = 8;
 
 /// Messages delivered for one connection before others have their turn.

@@ -1,3 +1,5 @@
+use frond_wire::Op;
+
 /// What became of the bytes of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
@@ -32,6 +34,21 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// One more operation is done. Messages count by their deliveries, and what is answered at
+    /// once by nothing: there is only so much of it in one read.
+    pub(crate) const fn count(&mut self, op: &Op<'_>) {
+        match op {
+            Op::Publish(_) | Op::LeafMessage { .. } | Op::Ping | Op::Pong | Op::Ok => {}
+            Op::Info(_)
+            | Op::Connect(_)
+            | Op::Subscribe { .. }
+            | Op::Unsubscribe { .. }
+            | Op::Err(_)
+            | Op::LeafSubscribe { .. }
+            | Op::LeafUnsubscribe { .. } => self.operations = self.operations.saturating_sub(1),
+        }
+    }
+
     /// Whether it is others' turn, now that so many messages were sent.
     pub(crate) const fn is_used(&self, sent: u64) -> bool {
         self.operations == 0 || sent >= self.sent_max

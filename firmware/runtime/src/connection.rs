@@ -161,6 +161,7 @@ impl Connection {
 
     async fn run(mut self) {
         let cause = self.serve().await;
+        self.finish_turns().await;
         self.rest = Vec::new();
         if self.socket.closing.get() || self.tell_fault() {
             // On the heap, as all that is rare: each task has room for what lives across an await.
@@ -171,6 +172,17 @@ impl Connection {
             conn: self.conn,
             cause,
         });
+    }
+
+    /// What was received before the end is said all the same.
+    async fn finish_turns(&mut self) {
+        while matches!(self.next, Next::Turn | Next::Stall)
+            && !self.rest.is_empty()
+            && !self.socket.closing.get()
+        {
+            self.feed_rest();
+            yield_now().await;
+        }
     }
 
     async fn serve(&mut self) -> &'static str {

@@ -67,9 +67,9 @@ pub(crate) const UPGRADES_MAX: usize = 1024;
 /// Connections accepted by each listener in one turn of the loop, so that what those say who are
 /// in is served first.
 pub(crate) const ACCEPTS_PER_TURN: usize = 1;
-/// Steps of TLS handshakes at a time, each on a thread beside the one that carries messages.
+/// Steps of TLS handshakes at a time, on a thread beside the one that carries messages.
 pub(crate) const HANDSHAKE_STEPS_AT_ONCE: usize = 1;
-/// Threads for what takes long: a handshake, a password, a file.
+/// Threads for what takes long: a name, a password, a file.
 pub(crate) const SIDE_THREADS_MAX: usize = 3;
 /// How much less of a busy processor they get than messages do, as `nice` counts.
 pub(crate) const SIDE_THREADS_NICE: i32 = 5;

@@ -8,6 +8,7 @@ mod handshake;
 mod keys;
 mod names;
 mod session;
+mod signer;
 mod trust;
 mod tunnel;
 mod watch;

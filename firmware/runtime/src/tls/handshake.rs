@@ -6,7 +6,6 @@ use std::time::Duration;
 use frond_account::TlsSession;
 use rustls::pki_types::ServerName;
 use rustls::{CommonState, InvalidMessage, ProtocolVersion};
-use tokio::task::spawn_blocking;
 
 use super::cert::Certificate;
 use super::context::{Inbound, Outbound};
@@ -171,14 +170,12 @@ async fn step(
     mut came: Vec<u8>,
     early: &mut Vec<u8>,
 ) -> Result<Session, Fault> {
-    let turn = scratch.shaking.acquire().await;
-    let work = spawn_blocking(move || {
+    let work = scratch.signer.run(move || {
         let mut plain = Vec::new();
         let taken = session.receive(&mut came, &mut plain);
         (session, plain, taken)
     });
     let (mut session, plain, taken) = work.await.map_err(|why| Fault::Setup(why.to_string()))?;
-    drop(turn);
     early.extend_from_slice(&plain);
     answer(line, &mut session, taken).await?;
     Ok(session)

@@ -11,11 +11,9 @@ use rustls::unbuffered::{
     UnbufferedStatus, WriteTraffic,
 };
 use rustls::{ClientConfig, CommonState, Error, ServerConfig};
-use tokio::sync::Semaphore;
 
-use crate::limits::{
-    HANDSHAKE_STEPS_AT_ONCE, READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX,
-};
+use super::signer::Signer;
+use crate::limits::{READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX};
 
 /// One end of a TLS session without its socket: what comes from the wire goes in, what goes to
 /// the wire comes out. An idle one holds no buffer.
@@ -37,9 +35,8 @@ pub(crate) struct Scratch {
     pub(crate) outgoing: RefCell<Box<[u8]>>,
     /// What was in the records that came.
     pub(crate) plain: RefCell<Vec<u8>>,
-    /// One step of one handshake at a time has a thread: signing takes as long as hundreds of
-    /// messages, and those who are in come first.
-    pub(crate) shaking: Semaphore,
+    /// Where handshakes are worked on.
+    pub(crate) signer: Signer,
 }
 
 enum Side {
@@ -70,7 +67,7 @@ impl Scratch {
             incoming: RefCell::new(vec![0; READ_BYTES].into_boxed_slice()),
             outgoing: RefCell::new(vec![0; outgoing].into_boxed_slice()),
             plain: RefCell::default(),
-            shaking: Semaphore::new(HANDSHAKE_STEPS_AT_ONCE),
+            signer: Signer::new(),
         })
     }
 }
