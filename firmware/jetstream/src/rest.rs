@@ -10,27 +10,26 @@ use crate::limits::{OWN_RETRY_MS_MAX, OWN_RETRY_MS_MIN};
 pub(crate) struct Rest {
     until: Option<Instant>,
     wait: Duration,
-    /// Nothing was refused, but it has to wait until then.
-    pause_until: Option<Instant>,
+    /// Something was refused, rather than not yet to be done.
+    is_refused: bool,
 }
 
 impl Rest {
     /// Something was refused; `true` when nothing was before.
     pub(crate) fn begin(&mut self, now: Instant) -> bool {
+        self.pause(now);
+        !core::mem::replace(&mut self.is_refused, true)
+    }
+
+    /// Something cannot be done yet.
+    pub(crate) fn pause(&mut self, now: Instant) {
         if self.until.is_some_and(|until| until > now) {
-            return false;
+            return;
         }
-        let is_first = self.until.is_none();
         let least = Duration::from_millis(OWN_RETRY_MS_MIN);
         let most = Duration::from_millis(OWN_RETRY_MS_MAX);
         self.wait = (self.wait * 2).clamp(least, most);
         self.until = Some(now + self.wait);
-        is_first
-    }
-
-    /// Something cannot be done yet: it is looked at again a little later.
-    pub(crate) fn pause(&mut self, now: Instant) {
-        self.pause_until = Some(now + Duration::from_millis(OWN_RETRY_MS_MIN));
     }
 
     /// Something was taken, or may be by now.
@@ -40,8 +39,7 @@ impl Rest {
 
     /// When what is due at `at` is tried.
     pub(crate) fn after(&self, at: Instant) -> Instant {
-        let waits = self.until.into_iter().chain(self.pause_until);
-        waits.fold(at, Instant::max)
+        self.until.map_or(at, |until| until.max(at))
     }
 }
 
