@@ -5,13 +5,14 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "tests fail by panicking, and touch files"
+    clippy::print_stdout,
+    reason = "tests fail by panicking, touch files and tell times"
 )]
 
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::{self, consumer::pull, stream};
@@ -172,5 +173,39 @@ async fn a_store_in_the_clear_is_encrypted_and_its_key_changed() {
         assert_all_there(&server).await;
         server.kill();
         assert_eq!(in_the_clear(&server.dir().join("js")), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn j33_thirty_encrypted_streams_are_back_after_a_kill() {
+    let mut server = Server::start(Kind::Leaf, &setup("key: $STORE_KEY", "first"));
+    let context = jetstream::new(async_nats::connect(server.url()).await.unwrap());
+    let mut waiting = Vec::new();
+    for number in 0..30 {
+        let config = stream::Config {
+            name: format!("S{number}"),
+            subjects: vec![format!("s.{number}")],
+            ..Default::default()
+        };
+        context.create_stream(config).await.unwrap();
+        for _ in 0..10 {
+            let sent = context.publish(format!("s.{number}"), "x".into());
+            waiting.push(sent.await.unwrap());
+        }
+    }
+    for ack in waiting {
+        ack.await.unwrap();
+    }
+    server.kill();
+    let start = Instant::now();
+    server.restart();
+    println!(
+        "thirty encrypted streams were back in {:?}",
+        start.elapsed()
+    );
+    let context = jetstream::new(async_nats::connect(server.url()).await.unwrap());
+    for number in 0..30 {
+        let mut stream = context.get_stream(format!("S{number}")).await.unwrap();
+        assert_eq!(stream.info().await.unwrap().state.messages, 10);
     }
 }

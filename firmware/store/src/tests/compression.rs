@@ -88,3 +88,27 @@ fn a_stream_may_change_its_mind_in_the_middle() {
     assert!(found.iter().all(|stored| stored.body == order(stored.seq)));
     assert_eq!(found.len(), all.len());
 }
+
+#[test]
+fn what_was_purged_of_a_compressed_stream_stays_purged() {
+    let mut scratch = Scratch::new();
+    fill(&mut scratch, 1 | COMPRESSIBLE);
+    let kept = MESSAGES - 5;
+    let purge = Record::Floor {
+        stream: S,
+        first: kept,
+        last: MESSAGES,
+    };
+    let (mut store, _) = scratch.open();
+    write(&mut store, vec![purge]).unwrap();
+    // Once from the journal, once from what became of the blocks.
+    for _ in 0..2 {
+        drop(store);
+        let opened = scratch.open();
+        store = opened.0;
+        assert_eq!(seqs(&opened.1), (kept..=MESSAGES).collect::<Vec<_>>());
+        assert_eq!(fetch(&store, &[kept - 1]).missing, [kept - 1]);
+        assert_eq!(fetch(&store, &[kept]).messages.len(), 1);
+        store.checkpointer.checkpoint().unwrap();
+    }
+}
