@@ -25,8 +25,6 @@ pub(crate) struct Folded {
     /// Bytes of blocks put in and taken out.
     pub(crate) added_bytes: u64,
     pub(crate) removed_bytes: u64,
-    /// All that it may take out at once is out.
-    pub(crate) is_spent: bool,
 }
 
 /// Puts the effect of a run of records into one transaction.
@@ -45,11 +43,10 @@ pub(crate) struct Fold<'t> {
 }
 
 impl<'t> Fold<'t> {
-    /// `budget`: how many blocks it may take out of streams that stay.
-    pub(crate) fn new(write: &'t WriteTransaction, budget: usize) -> Result<Self, redb::Error> {
+    pub(crate) fn new(write: &'t WriteTransaction) -> Result<Self, redb::Error> {
         let open = |definition| write.open_table(definition);
         Ok(Self {
-            blocks: BlockFold::new(write, budget)?,
+            blocks: BlockFold::new(write)?,
             streams: [open(tables::STREAMS)?, open(tables::STREAMS_COPY)?],
             consumers: [open(tables::CONSUMERS)?, open(tables::CONSUMERS_COPY)?],
             states: open(tables::STATES)?,
@@ -79,7 +76,7 @@ impl<'t> Fold<'t> {
                 None => remove_both(&mut self.values, key)?,
             }
         }
-        let is_spent = self.clear_removed()? || self.blocks.budget == 0;
+        self.clear_removed()?;
         mark.folded = mark.folded.max(delta.end_lsn);
         mark.stream_ids_used = mark.stream_ids_used.max(delta.stream_ids_used);
         mark.consumer_ids_used = mark.consumer_ids_used.max(delta.consumer_ids_used);
@@ -96,7 +93,6 @@ impl<'t> Fold<'t> {
             written: self.fingerprints,
             added_bytes,
             removed_bytes,
-            is_spent,
         })
     }
 
@@ -217,8 +213,8 @@ impl<'t> Fold<'t> {
         Ok(())
     }
 
-    /// One slice of the blocks of removed streams; whether there may be more.
-    fn clear_removed(&mut self) -> Result<bool, redb::Error> {
+    /// One slice of the blocks of removed streams.
+    fn clear_removed(&mut self) -> Result<(), redb::Error> {
         let mut budget = REMOVED_BLOCKS_PER_CHECKPOINT;
         while budget > 0 {
             let first = self.removed.first()?.map(|(key, _)| key.value().to_vec());
@@ -235,7 +231,7 @@ impl<'t> Fold<'t> {
             }
             budget -= cleared;
         }
-        Ok(budget == 0)
+        Ok(())
     }
 }
 

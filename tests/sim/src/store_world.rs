@@ -313,7 +313,9 @@ impl<R: Rig> StoreWorld<R> {
         found.trace(&mut self.trace);
         let exact = found == self.model || found == with;
         let told = self.flips && self.phase != Phase::Settled;
-        let torn_by_flip = told && self.before.last() == Some(&found);
+        let before = self.before.last();
+        let before = before.map(|before| before.taken_out(&found, &self.model));
+        let torn_by_flip = told && before.as_ref() == Some(&found);
         let told = told && !recovered.damage.is_empty() && found.messages_within(&self.ever);
         if !(exact && (self.flips || recovered.damage.is_empty()) || torn_by_flip || told) {
             return Err(format!(

@@ -1,24 +1,17 @@
 //! A disk in memory that fails when told to.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use crate::{Disk, DiskFile, Guard};
 
-const PAGE_BYTES: u64 = 4096;
-
-/// What one file is; the medium holds those of its pages that were written, the others are holes.
-#[derive(Debug, Default)]
-struct Content {
-    bytes: Vec<u8>,
-    pages: BTreeSet<u64>,
-}
+type Content = Arc<Mutex<Vec<u8>>>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemoryDisk {
-    files: Arc<Mutex<BTreeMap<String, Arc<Mutex<Content>>>>>,
+    files: Arc<Mutex<BTreeMap<String, Content>>>,
     pub(super) faults: Arc<Faults>,
 }
 
@@ -30,10 +23,7 @@ pub(super) struct Faults {
     pub(super) read_only: AtomicBool,
     /// Flips a bit of everything written.
     pub(super) garble: AtomicBool,
-    /// What the system tells of the space there is, unless that is `u64::MAX`: the truth then.
     pub(super) free: AtomicU64,
-    /// Bytes of the medium that no file holds.
-    pub(super) left: AtomicU64,
     /// Growing a file or writing to it past this many bytes fails.
     pub(super) file_bytes_max: AtomicU64,
     /// No file grows any more.
@@ -52,7 +42,6 @@ impl Default for Faults {
             read_only: false.into(),
             garble: false.into(),
             free: u64::MAX.into(),
-            left: (1 << 40).into(),
             file_bytes_max: u64::MAX.into(),
             is_full: false.into(),
             gone: Mutex::default(),
@@ -61,34 +50,10 @@ impl Default for Faults {
     }
 }
 
-impl Faults {
-    /// The medium holds `pages` from now on, or does not have the space.
-    fn hold(&self, content: &mut Content, pages: core::ops::Range<u64>) -> io::Result<()> {
-        for page in pages {
-            if content.pages.contains(&page) {
-                continue;
-            }
-            let left = self.left.load(Ordering::Relaxed);
-            let left = left.checked_sub(PAGE_BYTES);
-            let left = left.ok_or(io::ErrorKind::StorageFull)?;
-            self.left.store(left, Ordering::Relaxed);
-            content.pages.insert(page);
-        }
-        Ok(())
-    }
-
-    fn cut(&self, content: &mut Content, len: u64) {
-        let cut = content.pages.split_off(&len.div_ceil(PAGE_BYTES));
-        let bytes = cut.len() as u64 * PAGE_BYTES;
-        self.left.fetch_add(bytes, Ordering::Relaxed);
-        content.bytes.resize(len as usize, 0);
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct MemoryFile {
     name: String,
-    content: Arc<Mutex<Content>>,
+    bytes: Content,
     faults: Arc<Faults>,
 }
 
@@ -110,7 +75,7 @@ impl Disk for MemoryDisk {
         let mut files = self.files.lock().unwrap();
         Ok(MemoryFile {
             name: name.into(),
-            content: Arc::clone(files.entry(name.into()).or_default()),
+            bytes: Arc::clone(files.entry(name.into()).or_default()),
             faults: Arc::clone(&self.faults),
         })
     }
@@ -127,9 +92,7 @@ impl Disk for MemoryDisk {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        if let Some(file) = self.files.lock().unwrap().remove(name) {
-            self.faults.cut(&mut file.lock().unwrap(), 0);
-        }
+        self.files.lock().unwrap().remove(name);
         Ok(())
     }
 
@@ -138,10 +101,7 @@ impl Disk for MemoryDisk {
     }
 
     fn free_bytes(&self) -> io::Result<u64> {
-        let told = self.faults.free.load(Ordering::Relaxed);
-        let is_true = told == u64::MAX;
-        let left = self.faults.left.load(Ordering::Relaxed);
-        Ok(if is_true { left } else { told })
+        Ok(self.faults.free.load(Ordering::Relaxed))
     }
 
     fn lock(&self) -> io::Result<Box<dyn Guard>> {
@@ -163,7 +123,7 @@ impl MemoryFile {
         if self.faults.read_only.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
-        let grows = end > self.content.lock().unwrap().bytes.len() as u64;
+        let grows = end > self.bytes.lock().unwrap().len() as u64;
         let is_full = grows && self.faults.is_full.load(Ordering::Relaxed);
         if is_full || end > self.faults.file_bytes_max.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::StorageFull.into());
@@ -174,17 +134,7 @@ impl MemoryFile {
 
 impl DiskFile for MemoryFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.content.lock().unwrap().bytes.len() as u64)
-    }
-
-    fn allocated_bytes(&self) -> io::Result<u64> {
-        Ok(self.content.lock().unwrap().pages.len() as u64 * PAGE_BYTES)
-    }
-
-    fn allocate(&self, len: u64) -> io::Result<()> {
-        self.set_len(len)?;
-        let mut content = self.content.lock().unwrap();
-        self.faults.hold(&mut content, 0..len.div_ceil(PAGE_BYTES))
+        Ok(self.bytes.lock().unwrap().len() as u64)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
@@ -193,10 +143,8 @@ impl DiskFile for MemoryFile {
         if bad.start < offset + buf.len() as u64 && offset < bad.end {
             return Err(io::Error::other("a bad sector"));
         }
-        let content = self.content.lock().unwrap();
-        let part = content
-            .bytes
-            .get(offset as usize..offset as usize + buf.len());
+        let bytes = self.bytes.lock().unwrap();
+        let part = bytes.get(offset as usize..offset as usize + buf.len());
         buf.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
@@ -205,10 +153,7 @@ impl DiskFile for MemoryFile {
         let end = offset as usize + data.len();
         self.reach()?;
         self.room(end as u64)?;
-        let mut content = self.content.lock().unwrap();
-        let pages = offset / PAGE_BYTES..(end as u64).div_ceil(PAGE_BYTES);
-        self.faults.hold(&mut content, pages)?;
-        let bytes = &mut content.bytes;
+        let mut bytes = self.bytes.lock().unwrap();
         if bytes.len() < end {
             bytes.resize(end, 0);
         }
@@ -232,7 +177,7 @@ impl DiskFile for MemoryFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.room(len)?;
-        self.faults.cut(&mut self.content.lock().unwrap(), len);
+        self.bytes.lock().unwrap().resize(len as usize, 0);
         Ok(())
     }
 }

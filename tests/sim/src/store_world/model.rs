@@ -222,6 +222,21 @@ impl Model {
     }
 
     /// Whether every message here was once written, with equal bytes.
+    /// The same without the messages that neither `found` nor `later` has: what the journal's last
+    /// frame took away may be out of the block store before that frame is torn.
+    pub(super) fn taken_out(&self, found: &Self, later: &Self) -> Self {
+        let mut out = self.clone();
+        for (id, stream) in &mut out.streams {
+            let has = |model: &Self, seq: &Seq| {
+                let stream = model.streams.get(id);
+                stream.is_some_and(|stream| stream.messages.contains_key(seq))
+            };
+            let messages = &mut stream.messages;
+            messages.retain(|seq, _| has(found, seq) || has(later, seq));
+        }
+        out
+    }
+
     pub(super) fn messages_within(&self, ever: &Ever) -> bool {
         self.streams.iter().all(|(&id, stream)| {
             let mut messages = stream.messages.iter();
