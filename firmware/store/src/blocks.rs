@@ -118,14 +118,14 @@ impl Blocks {
     /// Runs `work` on one consistent view.
     ///
     /// redb refuses all work after a failed read as well: one bad sector would cost everything
-    /// but what is cached. It is opened anew for the next one.
+    /// but what is cached. It is opened anew for the next one, also where that failed before.
     pub(crate) fn read<R>(
         &self,
         mut work: impl FnMut(&ReadTransaction) -> Result<R, redb::Error>,
     ) -> Result<R, redb::Error> {
         let mut read = || self.with(|database| work(&database.begin_read()?));
         match read() {
-            Err(redb::Error::PreviousIo) => {
+            Err(redb::Error::PreviousIo | redb::Error::DatabaseClosed) => {
                 self.open_anew(|| ())?;
                 read()
             }

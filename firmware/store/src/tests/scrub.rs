@@ -130,3 +130,24 @@ fn a_bad_sector_costs_what_lies_in_it_and_ends_no_pass() {
     let asked: Vec<Seq> = (1..=600).collect();
     assert_eq!(fetch(&store, &asked).missing, lost);
 }
+
+#[test]
+fn a_disk_that_comes_back_is_read_again_with_nothing_to_fold() {
+    let disk = MemoryDisk::default();
+    let open = |nonce| Store::open(disk.clone(), &small(nonce)).unwrap().0;
+    let mut store = open(1);
+    write(&mut store, vec![stream()]).unwrap();
+    for seq in 1..=600 {
+        write(&mut store, vec![put(seq, text(seq))]).unwrap();
+        if seq % 20 == 0 {
+            store.checkpointer.checkpoint().unwrap();
+        }
+    }
+    drop(store);
+    let store = open(2);
+    let asked: Vec<Seq> = (1..=600).collect();
+    *disk.faults.gone.lock().unwrap() = "blocks";
+    assert!(fetch(&store, &asked).missing.contains(&100));
+    *disk.faults.gone.lock().unwrap() = "";
+    assert_eq!(fetch(&store, &asked).missing, Vec::<Seq>::new());
+}
