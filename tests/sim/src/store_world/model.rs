@@ -233,6 +233,11 @@ impl Model {
             };
             let messages = &mut stream.messages;
             messages.retain(|seq, _| has(found, seq) || has(later, seq));
+            // Its floor with them.
+            let first = |model: &Self| model.streams.get(id).map(|stream| stream.first);
+            if first(found) == first(later) {
+                stream.first = first(later).unwrap_or(stream.first);
+            }
         }
         out
     }
