@@ -9,9 +9,13 @@ use crate::position::Position;
 use crate::secret::Secret;
 
 mod operator;
+mod peers;
 mod websocket;
 
-const SYSTEM_ACCOUNT: &str = "$SYS";
+pub use peers::Abilities;
+pub(crate) use peers::abilities;
+
+pub(crate) const SYSTEM_ACCOUNT: &str = "$SYS";
 const GLOBAL_ACCOUNT: &str = "$G";
 
 /// Collects errors at the places of the options they are about.
@@ -30,6 +34,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.operator();
     checker.users();
     checker.leafnodes();
+    checker.cluster();
     checker.jetstream();
     checker.websocket();
     checker.errors
@@ -318,6 +323,14 @@ pub(crate) fn advice(config: &Config) -> Vec<String> {
     let mut advice = Vec::new();
     if has_plain_passwords(config) {
         advice.push("Plaintext passwords detected, use nkeys or bcrypt".to_owned());
+    }
+    if let Some(tls) = &config.cluster.tls
+        && config.cluster.listen.is_some()
+        && tls.insecure
+    {
+        let text = "TLS certificate chain and hostname of solicited routes will not be verified. DO \
+                    NOT USE IN PRODUCTION!";
+        advice.push(text.to_owned());
     }
     if !config.default_js_domain.is_empty() {
         let text = "The option `default_js_domain` is a temporary backwards compatibility measure \

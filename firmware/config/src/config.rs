@@ -1,7 +1,8 @@
-use crate::check;
+use crate::check::{self, Abilities};
 use crate::error::{ConfigError, ConfigErrors};
 use crate::options::accounts::Account;
 use crate::options::auth::Authorization;
+use crate::options::cluster::Cluster;
 use crate::options::features::FeatureFlags;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
@@ -98,6 +99,8 @@ pub struct Config {
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
     pub leafnodes: LeafNodes,
+    /// Routes to the other servers of this cluster.
+    pub cluster: Cluster,
     /// WebSocket clients.
     pub websocket: WebSocket,
     /// Account to the domain its JetStream requests go to.
@@ -154,6 +157,7 @@ impl Default for Config {
             proxies: None,
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
+            cluster: Cluster::default(),
             websocket: WebSocket::default(),
             default_js_domain: BTreeMap::new(),
             feature_flags: FeatureFlags::default(),
@@ -250,6 +254,29 @@ impl Config {
             Ok(())
         } else {
             Err(ConfigErrors(errors))
+        }
+    }
+
+    /// Whether the program of this name can do what the options ask for, after flags have been
+    /// laid over the file.
+    ///
+    /// # Errors
+    /// The blocks that it cannot serve, and what can.
+    pub fn check_abilities(&self, program: &str, may: Abilities) -> Result<(), ConfigErrors> {
+        let errors = check::abilities(self, program, may);
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigErrors(errors))
+        }
+    }
+
+    /// The name of the system account; `None`: there is none.
+    #[must_use]
+    pub fn system_account_name(&self) -> Option<&str> {
+        match &self.system_account {
+            Some(name) => Some(name),
+            None => (!self.no_system_account).then_some(check::SYSTEM_ACCOUNT),
         }
     }
 

@@ -24,3 +24,8 @@ pub(crate) const AUTH_TIMEOUT_SECONDS_ADVISED: u64 = 60;
 
 /// How many of the longest payloads `max_connections_memory` must have room for.
 pub(crate) const PAYLOADS_IN_MEMORY_MIN: u64 = 8;
+
+/// Round trip times between the levels of compression.
+pub(crate) const RTT_THRESHOLDS_MAX: usize = 4;
+/// Pings between the servers of a cluster are never further apart, in seconds.
+pub(crate) const ROUTE_PING_SECONDS_MAX: u64 = 30;

@@ -29,6 +29,7 @@ pub(crate) enum Block {
     Callout,
     Proxies,
     Proxy,
+    Cluster,
 }
 
 impl Block {
@@ -64,7 +65,8 @@ impl Block {
             | Self::WebSocket
             | Self::WebSocketAuthorization
             | Self::Proxies
-            | Self::Proxy => format!("unknown field {key}"),
+            | Self::Proxy
+            | Self::Cluster => format!("unknown field {key}"),
         }
     }
 }
@@ -105,6 +107,7 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Callout => CALLOUT,
         Block::Proxies => PROXIES,
         Block::Proxy => PROXY,
+        Block::Cluster => CLUSTER,
     };
     keys.split_ascii_whitespace()
 }
@@ -135,7 +138,8 @@ fn unsupported(block: Block) -> &'static str {
         | Block::WebSocketAuthorization
         | Block::Callout
         | Block::Proxies
-        | Block::Proxy => "",
+        | Block::Proxy
+        | Block::Cluster => "",
         Block::Tls => TLS_UNSUPPORTED,
     }
 }
@@ -155,9 +159,9 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate proxy_protocol";
+    prof_port prof_block_rate proxy_protocol cluster";
 const TOP_UNSUPPORTED: &str = "\
-    ocsp ocsp_cache cluster gateway mqtt";
+    ocsp ocsp_cache gateway mqtt";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
     permissions proxy_required auth_callout auth_hook";
@@ -229,6 +233,10 @@ const WEBSOCKET_AUTHORIZATION: &str = "user username pass password token timeout
 const CALLOUT: &str = "issuer account acc auth_users users xkey key allowed_accounts";
 const PROXIES: &str = "trusted";
 const PROXY: &str = "key public_key";
+const CLUSTER: &str = "\
+    name listen port host net authorization routes tls cluster_advertise advertise no_advertise \
+    connect_retries connect_backoff permissions pool_size accounts compression ping_interval \
+    ping_max write_deadline write_timeout";
 const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";
 
 #[cfg(test)]

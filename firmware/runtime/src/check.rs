@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use frond_config::{Config, Source};
+use frond_config::{Abilities, Config, Source};
 use frond_node::NodeSeed;
 
 use crate::Product;
@@ -9,6 +9,17 @@ use crate::limits::STRANGERS_MAX;
 use crate::options::System;
 use crate::space::{memory_bytes, raise_open_files};
 use crate::tls::Contexts;
+
+/// Whether this binary has the kinds of peers that the configuration asks for: at a start, a check
+/// and a reload.
+///
+/// # Errors
+/// What it has not, with the place in the file.
+pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String> {
+    let may = Abilities { cluster: false };
+    let able = config.check_abilities(product.name, may);
+    able.map_err(|errors| errors.to_string())
+}
 
 /// What a start needs besides the configuration, and the checks that need it: the files remotes
 /// name, and what this binary can do. `-t` makes the same.

@@ -63,7 +63,11 @@ fn try_run(product: &Product) -> Result<(), String> {
     if let Some(spec) = &cli.signal {
         return signals::send(spec, &program());
     }
-    let read = || Options::read(&cli, bare).map_err(|error| error.to_string());
+    let read = || {
+        let options = Options::read(&cli, bare).map_err(|error| error.to_string())?;
+        check::abilities(product, &options.config)?;
+        Ok(options)
+    };
     if cli.test == Some(true) && cli.config.is_none() {
         return Err(
             "must specify [-c, --config] option to check configuration file syntax".to_owned(),

@@ -3,6 +3,8 @@
 pub(crate) mod accounts;
 pub(crate) mod auth;
 pub(crate) mod callout;
+pub(crate) mod cluster;
+pub(crate) mod compression;
 pub(crate) mod exports;
 pub(crate) mod features;
 pub(crate) mod imports;
@@ -13,6 +15,7 @@ pub(crate) mod logging;
 pub(crate) mod mappings;
 pub(crate) mod msg_trace;
 pub(crate) mod operator;
+pub(crate) mod peers;
 pub(crate) mod permissions;
 pub(crate) mod proxies;
 pub(crate) mod remote;

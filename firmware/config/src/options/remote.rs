@@ -2,7 +2,7 @@ use crate::nkey;
 use crate::options::leafnodes::refuse_compression;
 use crate::options::permissions;
 use crate::options::tls::{Side, Tls};
-use crate::options::url::{RemoteUrl, UrlError};
+use crate::options::url::RemoteUrl;
 use crate::position::Position;
 use crate::report::{Report, set};
 use crate::secret::Secret;
@@ -251,7 +251,7 @@ fn read_urls(value: &Value, report: &mut Report) -> Option<Vec<RemoteUrl>> {
             good = false;
             continue;
         };
-        match read_url(&text, value, report) {
+        match RemoteUrl::read(&text, "leafnode", value, report) {
             Some(url) if urls.contains(&url) => {
                 let text =
                     format!("invalid use of field \"{url}\": Duplicate leafnode entry detected");
@@ -262,20 +262,4 @@ fn read_urls(value: &Value, report: &mut Report) -> Option<Vec<RemoteUrl>> {
         }
     }
     good.then_some(urls)
-}
-
-fn read_url(text: &str, value: &Value, report: &mut Report) -> Option<RemoteUrl> {
-    match RemoteUrl::parse(text) {
-        Ok(url) => Some(url),
-        Err(why) => {
-            // What is no URL may still hold a password.
-            let shown = match (why, text.contains('@')) {
-                (UrlError::NoScheme | UrlError::NoHost | UrlError::Port, false) => text.trim(),
-                (_, _) => "[REDACTED]",
-            };
-            let text = format!("error parsing leafnode url [{shown:?}]");
-            report.error(&value.at, text, why.remedy());
-            None
-        }
-    }
 }

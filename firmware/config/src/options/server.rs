@@ -2,6 +2,7 @@ use crate::config::Config;
 use crate::limits::{LAME_DUCK_SECONDS_MIN, PAYLOAD_BYTES_MAX};
 use crate::options::accounts;
 use crate::options::auth::{Authorization, Names};
+use crate::options::cluster::Cluster;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
 use crate::options::proxies::Proxies;
@@ -451,6 +452,7 @@ fn read_blocks(
                 config.places.note_remotes(places);
             }
         }
+        "cluster" => set(&mut config.cluster, Cluster::read(value, report)),
         "websocket" | "ws" => set(&mut config.websocket, WebSocket::read(value, report)),
         _ => return false,
     }

@@ -38,6 +38,8 @@ pub struct Tls {
     pub connection_rate_limit: Option<u64>,
     /// Whether TLS comes before `INFO`.
     pub handshake_first: HandshakeFirst,
+    /// Between servers: the peer's certificate must name the host of a configured URL.
+    pub check_known_urls: bool,
     pub(crate) at: Place,
 }
 
@@ -81,6 +83,8 @@ pub(crate) enum Side {
     Server,
     /// On a remote.
     Client,
+    /// Between the servers of a cluster or of clusters: both ends at once.
+    Peer,
 }
 
 impl Default for Tls {
@@ -98,6 +102,7 @@ impl Default for Tls {
             pinned_certs: BTreeSet::new(),
             connection_rate_limit: None,
             handshake_first: HandshakeFirst::No,
+            check_known_urls: false,
             at: Place::default(),
         }
     }
@@ -152,6 +157,8 @@ impl Tls {
             tls.read_entry(entry, side, &mut parts, report);
         }
         tls.put_together(parts, &value.at, report);
+        // Servers always show each other who they are.
+        tls.verify |= side == Side::Peer;
         Some(tls)
     }
 
@@ -171,7 +178,10 @@ impl Tls {
                 set(&mut self.map, on);
             }
             "verify_cert_and_check_known_urls" => {
-                if flag("verify_cert_and_check_known_urls", value, report) == Some(true) {
+                let on = flag("verify_cert_and_check_known_urls", value, report);
+                if side == Side::Peer {
+                    set(&mut self.check_known_urls, on);
+                } else if on == Some(true) {
                     let text = "verify_cert_and_check_known_urls not supported in this context";
                     report.error(&value.at, text, "");
                 }

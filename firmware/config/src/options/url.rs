@@ -1,14 +1,16 @@
+use crate::report::Report;
 use crate::secret::Secret;
+use crate::value::Value;
 use std::fmt;
 
-/// The address of a hub: `nats://user:password@host:7422`.
+/// The address of another server: `nats://user:password@host:7422`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteUrl {
     /// As written, in lower case; `nats`, `nats-leaf` and the like.
     pub scheme: String,
     /// Name or address, without brackets.
     pub host: String,
-    /// 7422 if the URL has none.
+    /// The default of its kind if the URL has none: 7422 of a hub.
     pub port: u16,
     /// The name before the `@`.
     pub user: Option<String>,
@@ -30,10 +32,19 @@ pub(crate) enum UrlError {
 }
 
 impl UrlError {
+    /// What is said of `text`, which is no URL and may still hold a password.
+    pub(crate) fn of(self, text: &str, kind: &str) -> String {
+        let shown = match (self, text.contains('@')) {
+            (Self::NoScheme | Self::NoHost | Self::Port, false) => text.trim(),
+            (_, _) => "[REDACTED]",
+        };
+        format!("error parsing {kind} url [{shown:?}]")
+    }
+
     pub(crate) fn remedy(self) -> &'static str {
         match self {
-            Self::NoScheme => "write nats://host:7422",
-            Self::NoHost => "it has no host; write nats://host:7422",
+            Self::NoScheme => "write nats://host:port",
+            Self::NoHost => "it has no host; write nats://host:port",
             Self::Port => "a port is 1 to 65535",
             Self::Escape => "write a % in a password as %25",
         }
@@ -54,6 +65,23 @@ impl RemoteUrl {
 
     pub(crate) const DEFAULT_PORT: u16 = 7422;
 
+    /// Whether the port was written.
+    pub(crate) fn has_port(&self) -> bool {
+        self.explicit_port
+    }
+
+    /// The URL of a `leafnode`, `route` or `gateway`, or why it is none.
+    pub(crate) fn read(text: &str, kind: &str, value: &Value, report: &mut Report) -> Option<Self> {
+        match Self::parse(text) {
+            Ok(url) => Some(url),
+            Err(why) => {
+                report.error(&value.at, why.of(text, kind), why.remedy());
+                None
+            }
+        }
+    }
+
+    /// A hub's, whose port is 7422 if none is written.
     pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {
         let (scheme, rest) = text.trim().split_once("://").ok_or(UrlError::NoScheme)?;
         let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');

@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 26] = [
+const BLOCKS: [Block; 27] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -28,6 +28,7 @@ const BLOCKS: [Block; 26] = [
     Block::Callout,
     Block::Proxies,
     Block::Proxy,
+    Block::Cluster,
 ];
 
 /// A file with `item` in `block`.
@@ -59,6 +60,7 @@ fn within(block: Block, item: &str) -> String {
         Block::Callout => ("authorization { auth_callout {", "} }"),
         Block::Proxies => ("proxies {", "}"),
         Block::Proxy => ("proxies { trusted: [{", "}] }"),
+        Block::Cluster => ("cluster {", "}"),
     };
     format!("{before}{item}{after}")
 }
