@@ -7,6 +7,7 @@ use frond_account::AccountId;
 use crate::broker::AccountState;
 use crate::connection::{Kind, State};
 use crate::interest::Interest;
+use crate::links::Scope;
 use crate::sharing::Shared;
 use crate::{Broker, Conn, Traffic};
 
@@ -81,7 +82,7 @@ impl Broker {
             Some(Kind::Link(link)) => {
                 let link = self.links.get(link);
                 let bound = link.and_then(|link| link.bound.as_ref());
-                bound.is_some_and(|bound| bound.account == id)
+                bound.is_some_and(|bound| bound.scope == Scope::One(id))
             }
             Some(Kind::Closing) | None => false,
         }

@@ -20,6 +20,7 @@ use crate::slab::Slab;
 use crate::stock::Stock;
 use crate::strangers::Strangers;
 use crate::taken::Share;
+use crate::wide_links::Offers;
 use crate::{
     Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, Security,
     ServerFacts, Setup, Taken, Totals, Traffic,
@@ -71,6 +72,7 @@ pub struct Broker {
     pub(crate) tracing: Option<Box<Tracing>>,
     /// The WebSocket listener, when there is one.
     pub(crate) websockets: Option<Box<Front>>,
+    pub(crate) offers: Offers,
     /// Whether clients are asked to go elsewhere.
     pub(crate) lame_duck: bool,
 }
@@ -138,6 +140,7 @@ impl Broker {
             line_trace: LineTrace::default(),
             tracing: None,
             websockets: None,
+            offers: Offers::default(),
             lame_duck: false,
         };
         broker.grow_accounts();

@@ -49,7 +49,10 @@ impl Broker {
                 self.log_connection(slot, Level::Error, &text);
                 self.begin_close(slot, "Parse Error", Ending::Wanted);
             }
-            Op::LeafSubscribe { .. } | Op::LeafUnsubscribe { .. } | Op::LeafMessage { .. } => {
+            Op::LeafSubscribe { .. }
+            | Op::LeafUnsubscribe { .. }
+            | Op::LeafMessage { .. }
+            | Op::Route(_) => {
                 self.refuse(slot, "Unknown Protocol Operation", "Protocol Violation");
             }
         }
@@ -165,6 +168,8 @@ impl Broker {
             ldm: self.lame_duck,
             tls_required: connection.security.is_required(),
             tls_available: connection.security.is_optional(),
+            connect_urls: self.offers.tcp(),
+            ws_connect_urls: self.offers.websocket(),
             ..self.info.clone()
         };
         self.dress(&mut info, transport);

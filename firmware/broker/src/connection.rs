@@ -150,6 +150,7 @@ impl Connection {
         kind: Kind,
     ) -> Self {
         let dialect = match kind {
+            // A link says what its peer speaks once it is called.
             Kind::Link(_) => Dialect::Leaf,
             Kind::Client(_) | Kind::Closing => Dialect::Client,
         };

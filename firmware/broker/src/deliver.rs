@@ -6,7 +6,7 @@ use std::sync::Arc;
 use frond_account::AccountId;
 use frond_wire::{Message, MessageBuf, encode};
 
-use crate::interest::{Group, Owner, SubId, Tie};
+use crate::interest::{Owner, SubId, Tie};
 use crate::publish::{Origin, Publication};
 use crate::subscribe::permissions;
 use crate::{Broker, Output};
@@ -24,27 +24,6 @@ pub(crate) struct Delivery<'a> {
 }
 
 impl Broker {
-    /// One member of a queue group on this server, whoever takes it first from a random start.
-    pub(crate) fn deliver_to_member(&mut self, group: &Group, delivery: &mut Delivery<'_>) -> bool {
-        let count = group.local.len();
-        if count == 0 {
-            return false;
-        }
-        let start = match count {
-            1 => 0,
-            count => usize::try_from(self.rng.below(count as u64)).unwrap_or(0),
-        };
-        let (before, after) = group.local.split_at(start);
-        let mut members = after.iter().chain(before);
-        members.any(|id| !self.is_itself(*id, delivery) && self.deliver(*id, delivery))
-    }
-
-    /// This server asks itself: another member may answer better.
-    fn is_itself(&self, id: SubId, delivery: &Delivery<'_>) -> bool {
-        let owner = self.subs.get(id).map(|sub| &sub.owner);
-        delivery.publication.origin == Origin::Internal && matches!(owner, Some(Owner::Internal(_)))
-    }
-
     /// To one subscription of this server or its clients.
     pub(crate) fn deliver(&mut self, id: SubId, delivery: &mut Delivery<'_>) -> bool {
         let Some(sub) = self.subs.get_mut(id) else {
@@ -72,6 +51,10 @@ impl Broker {
             Owner::Import(import) => {
                 let (import, account) = (Arc::clone(import), sub.account);
                 sub.delivered += 1;
+                // The server it was sent to first did what imports want.
+                if self.is_routed(delivery.publication.origin) {
+                    return false;
+                }
                 self.request(&import, account, delivery.publication)
             }
             Owner::Responses => {

@@ -11,32 +11,6 @@ use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{Broker, LinkId, Sent, Via};
 
 impl Broker {
-    /// A link with members of the group, by weight; never the origin nor one of `refused`.
-    pub(crate) fn pick_remote(
-        &mut self,
-        group: &Group,
-        origin: Origin,
-        refused: &[LinkId],
-    ) -> Option<LinkId> {
-        let candidates = || {
-            let eligible = |link: &LinkId| Origin::Link(*link) != origin && !refused.contains(link);
-            group.remote.iter().filter(move |(link, _)| eligible(link))
-        };
-        let total: u64 = candidates().map(|(_, weight)| u64::from(*weight)).sum();
-        if total == 0 {
-            return None;
-        }
-        let mut at = self.rng.below(total);
-        candidates().find_map(|(link, weight)| {
-            let weight = u64::from(*weight);
-            if at < weight {
-                return Some(*link);
-            }
-            at -= weight;
-            None
-        })
-    }
-
     /// Each link once: for its plain subscriptions and for the groups it was picked for.
     pub(crate) fn deliver_to_links(
         &mut self,
@@ -76,7 +50,7 @@ impl Broker {
                 subject: here.as_deref().unwrap_or(message.subject),
                 ..message
             };
-            match self.deliver_to_link(link, publication.origin, &message, plain, &queues) {
+            match self.deliver_to_link(link, publication, &message, plain, &queues) {
                 Sent::Sent => taken = true,
                 Sent::Withheld => refused.push(link),
             }
@@ -89,7 +63,7 @@ impl Broker {
             else {
                 continue;
             };
-            taken |= self.deliver_to_other(publication.origin, &message, group, refused.clone());
+            taken |= self.deliver_to_other(publication, &message, group, refused.clone());
         }
         taken
     }
@@ -97,13 +71,13 @@ impl Broker {
     /// The link picked for a group refused: somebody else of the group, if there is one.
     fn deliver_to_other(
         &mut self,
-        origin: Origin,
+        publication: &Publication<'_>,
         message: &Message<'_>,
         group: &Group,
         mut refused: Vec<LinkId>,
     ) -> bool {
-        while let Some(link) = self.pick_remote(group, origin, &refused) {
-            match self.deliver_to_link(link, origin, message, false, &[&group.name]) {
+        while let Some(link) = self.pick_remote(group, publication, &refused) {
+            match self.deliver_to_link(link, publication, message, false, &[&group.name]) {
                 Sent::Sent => return true,
                 Sent::Withheld => refused.push(link),
             }
@@ -114,39 +88,35 @@ impl Broker {
     fn deliver_to_link(
         &mut self,
         id: LinkId,
-        origin: Origin,
+        publication: &Publication<'_>,
         message: &Message<'_>,
         plain: bool,
         queues: &[&str],
     ) -> Sent {
         if self.tracing.is_none() {
-            return self.write_to_link(id, origin, message, plain, queues);
+            return self.write_to_link(id, publication, message, plain, queues);
         }
         let header = self.trace_hop(message.header);
         let message = Message {
             header: &header,
             ..*message
         };
-        let sent = self.write_to_link(id, origin, &message, plain, queues);
-        self.trace_to_link(id, origin, sent);
+        let sent = self.write_to_link(id, publication, &message, plain, queues);
+        self.trace_to_link(id, publication.origin, sent);
         sent
     }
 
     fn write_to_link(
         &mut self,
         id: LinkId,
-        origin: Origin,
+        publication: &Publication<'_>,
         message: &Message<'_>,
         plain: bool,
         queues: &[&str],
     ) -> Sent {
         let now = self.now;
-        let from_client = matches!(origin, Origin::Client { .. });
-        let source = self.source_of(origin);
-        let cluster = match origin {
-            Origin::Link(from) => self.cluster_of(from),
-            Origin::Client { .. } | Origin::Internal => None,
-        };
+        let from_client = matches!(publication.origin, Origin::Client { .. });
+        let source = self.source_of(publication.origin);
         let Some((slot, link)) = self.links.get_mut(&id).and_then(|slot| slot.ready()) else {
             return Sent::Withheld;
         };
@@ -154,8 +124,9 @@ impl Broker {
             return Sent::Withheld;
         };
         let via = Via {
+            account: publication.account,
             source,
-            origin_cluster: cluster.as_deref(),
+            origin_cluster: publication.leaf_cluster,
             plain,
             queues,
         };

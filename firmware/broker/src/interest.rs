@@ -8,7 +8,7 @@ use frond_subject::{TokenHash, Tree, is_literal};
 use crate::limits::{CACHED_MATCHES_MAX, CACHED_SUBJECTS_BYTES_MAX, CACHED_SUBSCRIBERS_MAX};
 use crate::shadows::Shadow;
 use crate::slab::Slab;
-use crate::{LinkId, Source};
+use crate::{LinkId, LinkKind, Source};
 
 /// A subscription's place in the table of all of them.
 pub(crate) type SubId = u32;
@@ -48,7 +48,13 @@ pub(crate) enum Owner {
     /// This server, under a number the caller chose.
     Internal(u64),
     /// Another server; the weight counts for queue groups.
-    Link { link: LinkId, weight: u32 },
+    Link {
+        link: LinkId,
+        weight: u32,
+        kind: LinkKind,
+        /// The cluster of the leafnode that a route speaks for.
+        origin: Option<Arc<str>>,
+    },
     /// An account that exports a service.
     Import(Arc<ServiceImport>),
     /// Whoever waits for answers to requests of other accounts.
@@ -108,8 +114,19 @@ pub(crate) struct Group {
     pub(crate) name: Arc<str>,
     /// Of clients and of this server.
     pub(crate) local: Vec<SubId>,
-    /// Links and their weights, at least 1 each.
-    pub(crate) remote: Vec<(LinkId, u32)>,
+    /// Of other servers.
+    pub(crate) remote: Vec<Remote>,
+}
+
+/// The members of a queue group behind one link.
+#[derive(Clone, Debug)]
+pub(crate) struct Remote {
+    pub(crate) link: LinkId,
+    pub(crate) kind: LinkKind,
+    /// At least 1.
+    pub(crate) weight: u32,
+    /// The cluster of the leafnode they are at, behind a route.
+    pub(crate) origin: Option<Arc<str>>,
 }
 
 /// A change that has yet to be told.
@@ -121,6 +138,7 @@ pub(crate) struct Change {
     pub(crate) source: Source,
     /// The cluster that the source's link leads to.
     pub(crate) cluster: Option<Arc<str>>,
+    pub(crate) stays_here: bool,
     pub(crate) delta: i32,
 }
 
@@ -298,9 +316,20 @@ impl Matches {
             (Some(queue), Owner::Client { .. } | Owner::Internal(_)) => {
                 self.group(queue).local.push(id);
             }
-            (Some(queue), Owner::Link { link, weight }) => {
-                self.group(queue).remote.push((*link, (*weight).max(1)));
-            }
+            (
+                Some(queue),
+                Owner::Link {
+                    link,
+                    weight,
+                    kind,
+                    origin,
+                },
+            ) => self.group(queue).remote.push(Remote {
+                link: *link,
+                kind: *kind,
+                weight: (*weight).max(1),
+                origin: origin.clone(),
+            }),
         }
     }
 

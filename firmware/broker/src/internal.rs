@@ -26,6 +26,7 @@ impl Broker {
             message,
             shown,
             origin: Origin::Internal,
+            leaf_cluster: None,
             queues: None,
             hop: None,
         });

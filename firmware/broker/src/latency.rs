@@ -266,6 +266,7 @@ impl Broker {
             message: &message,
             shown: None,
             origin: Origin::Internal,
+            leaf_cluster: None,
             queues: None,
             hop: None,
         });

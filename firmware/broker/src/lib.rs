@@ -16,6 +16,7 @@ mod connection;
 mod deliver;
 mod deliver_links;
 mod front;
+mod groups;
 mod interest;
 mod internal;
 mod keepalive;
@@ -49,6 +50,7 @@ mod trace_headers;
 mod trace_report;
 mod upcalls;
 mod view;
+mod wide_links;
 
 #[cfg(test)]
 mod tests;
@@ -61,8 +63,8 @@ pub use front::Front;
 pub use interest::InterestCounts;
 pub use limits::{FastProducers, Limits};
 pub use link::{
-    Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Sent,
-    ServerFacts, Source, Upcalls, Via,
+    ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkKind, LinkPeer, LinkStatus,
+    LinkVerdict, Sent, ServerFacts, Source, Upcalls, Via, Wanted,
 };
 pub use outbox::Outbox;
 pub use output::Output;

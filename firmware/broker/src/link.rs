@@ -18,6 +18,11 @@ pub struct LinkId(pub u32);
 /// A link never talks to the broker except through the [`Upcalls`] it is handed, and never
 /// touches a socket: it writes to its [`Upcalls::out`] and reads operations.
 pub trait Link: Debug {
+    /// What is at the other end; never changes.
+    fn kind(&self) -> LinkKind {
+        LinkKind::Leaf
+    }
+
     /// The transport is up. An accepting link greets here, a soliciting one waits for the greeting.
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls);
 
@@ -38,7 +43,7 @@ pub trait Link: Debug {
     /// The answer to [`Upcalls::authenticate`].
     fn authenticated(&mut self, now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls);
 
-    /// Interest in an account this link is bound to changed.
+    /// Interest in an account this link is bound to changed; a link of all accounts hears of all.
     fn interest(&mut self, now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls);
 
     /// A message this peer asked for. Split horizon, permissions and header support are decided here.
@@ -94,7 +99,10 @@ pub trait Upcalls {
     /// `peer` is checked against other links of the account: see [`LinkPeer`].
     /// False when the account has no room (the peer was told) or is gone: the connection closes.
     fn bind(&mut self, account: AccountId, peer: LinkPeer) -> bool;
-    /// Calls `each` for all interest of the bound account, except this link's own.
+    /// Binds the link to all accounts: from here their interest and messages flow, and what the
+    /// peer says names its account with [`Upcalls::subscribe_in`] and its like.
+    fn bind_all(&mut self, peer: LinkPeer);
+    /// Calls `each` for all interest of the bound accounts, except this link's own.
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>));
     /// The peer wants messages on `subject`; for a queue the weight replaces the former one.
     fn subscribe(&mut self, subject: &str, queue: Option<(&str, u32)>);
@@ -103,6 +111,35 @@ pub trait Upcalls {
     /// A message from the peer enters the one path: plain subscriptions, and of the queue
     /// groups only those named.
     fn publish(&mut self, message: &Message<'_>, queues: &[&str]);
+    /// The peer of a link of all accounts wants messages; for a queue the weight replaces the
+    /// former one.
+    fn subscribe_in(&mut self, wanted: &Wanted<'_>, weight: u32);
+    /// It no longer wants them.
+    fn unsubscribe_in(&mut self, wanted: &Wanted<'_>);
+    /// A message from the peer of a link of all accounts; `origin` is the cluster of the
+    /// leafnode it came from.
+    fn publish_in(
+        &mut self,
+        account: AccountId,
+        origin: Option<&str>,
+        message: &Message<'_>,
+        queues: &[&str],
+    );
+    /// From the next operation on the peer leaves out the account.
+    fn imply_account(&mut self);
+    /// Adds a soliciting link: its deadline says when it wants to dial.
+    fn attach(&mut self, link: Box<dyn Link>);
+    /// This link is of no more use: it ends with its connection, or now if it has none.
+    fn detach(&mut self);
+    /// [`Link::on_time`] of another link, as soon as it is free.
+    fn wake(&mut self, other: LinkId);
+    /// Bytes to the peer of another link.
+    fn write_to(&mut self, other: LinkId, bytes: &[u8]);
+    /// Where clients find the server at the other end, by its id; what was said before is
+    /// replaced, and without urls forgotten. Clients are told.
+    fn offer(&mut self, server_id: &str, urls: ClientUrls);
+    /// Where clients find this server.
+    fn own_urls(&self) -> ClientUrls;
     /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`]. With `tls_first` the
     /// connection is secured before it is opened, with a server of that name.
     fn dial(
@@ -125,6 +162,40 @@ pub trait Upcalls {
     fn close(&mut self, cause: &str);
     /// A line for the operator.
     fn log(&mut self, level: Level, text: String);
+}
+
+/// What is at the other end of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkKind {
+    /// A leafnode, or our hub.
+    #[default]
+    Leaf,
+    /// A server of our own cluster.
+    Route,
+    /// A server of another cluster.
+    Gateway,
+}
+
+/// What the peer of a link of all accounts wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// In this account.
+    pub account: AccountId,
+    /// The cluster of the leafnode that wants it; `None`: the peer's own.
+    pub origin: Option<&'a str>,
+    /// The filter.
+    pub subject: &'a str,
+    /// The queue group.
+    pub queue: Option<&'a str>,
+}
+
+/// Where clients find a server: `host:port` each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientUrls {
+    /// Its client listener.
+    pub tcp: Vec<String>,
+    /// Its WebSocket listener.
+    pub websocket: Vec<String>,
 }
 
 /// How bad a log line is.
@@ -187,8 +258,12 @@ pub struct InterestChange<'a> {
     pub queue: Option<&'a str>,
     /// Where the subscriber is.
     pub source: Source,
-    /// The cluster the subscriber's link leads to ([`LinkPeer::cluster`]); also when the link is going.
+    /// The cluster the subscriber's link leads to ([`LinkPeer::cluster`]), or the leafnode's a
+    /// route speaks for; also when the link is going.
     pub origin_cluster: Option<&'a str>,
+    /// Whether only this server can serve it (imported services, mappings): servers with the
+    /// same accounts do it themselves.
+    pub stays_here: bool,
     /// How many subscribers came (positive) or went (negative); for a link's queue its weight.
     pub delta: i32,
 }
@@ -204,6 +279,8 @@ pub enum Source {
     Link {
         /// Which link.
         link: LinkId,
+        /// What kind of link.
+        kind: LinkKind,
         /// Whether that server is our hub (then a spoke does not tell its other links).
         is_hub: bool,
     },
@@ -212,9 +289,11 @@ pub enum Source {
 /// How a message reached the point of delivery to a link.
 #[derive(Clone, Debug)]
 pub struct Via<'a> {
+    /// In this account.
+    pub account: AccountId,
     /// Who published it here.
     pub source: Source,
-    /// The cluster it comes from, when it came over a link.
+    /// The cluster of the leafnode it comes from, here or at a server of our cluster.
     pub origin_cluster: Option<&'a str>,
     /// Whether the peer has a plain subscription for it.
     pub plain: bool,
@@ -242,6 +321,8 @@ pub struct ServerFacts {
     pub version: String,
     /// Own cluster name; a leaf without a cluster uses its server name.
     pub cluster: String,
+    /// Whether that name was made up.
+    pub cluster_is_dynamic: bool,
     /// Host shown in INFO.
     pub host: String,
     /// Largest message taken, in bytes.

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use frond_account::{AccountId, User};
 use frond_clock::Now;
-use frond_wire::{Op, WireError, encode};
+use frond_wire::{Op, RouteOp, WireError, encode};
 
 use crate::broker::{Alarm, Ending};
 use crate::connection::Kind;
-use crate::interest::{Change, SubId};
+use crate::interest::{Change, Owner, SubId};
 use crate::link_login::{Pending, Said};
 use crate::upcalls::Up;
 use crate::{
-    Arrival, Broker, Conn, InterestChange, Link, LinkId, LinkPeer, LinkStatus, LinkVerdict, Output,
-    Security, Source, Upcalls,
+    Arrival, Broker, Conn, InterestChange, Link, LinkId, LinkKind, LinkPeer, LinkStatus,
+    LinkVerdict, Output, Security, Source, Upcalls,
 };
 
 /// A link and what the broker knows of it.
@@ -26,8 +26,9 @@ pub(crate) struct LinkSlot {
     accepted: bool,
     pub(crate) slot: Option<u32>,
     pub(crate) bound: Option<Bound>,
-    /// What its peer asked for, by filter and queue group.
-    pub(crate) subs: HashMap<(Box<str>, Option<Box<str>>), SubId>,
+    pub(crate) kind: LinkKind,
+    /// What its peer asked for.
+    pub(crate) subs: HashMap<SubKey, SubId>,
     /// Whom its peer logged in as.
     pub(crate) user: Option<Arc<User>>,
     /// The key of the trusted proxy it came through.
@@ -40,10 +41,42 @@ pub(crate) struct LinkSlot {
     waiting: VecDeque<Call>,
 }
 
+/// What the peer of a link asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SubKey {
+    pub(crate) account: AccountId,
+    pub(crate) subject: Box<str>,
+    pub(crate) queue: Option<Box<str>>,
+    pub(crate) origin: Option<Box<str>>,
+}
+
+/// Whose messages a link carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    One(AccountId),
+    All,
+}
+
+impl Scope {
+    pub(crate) fn holds(self, account: AccountId) -> bool {
+        match self {
+            Self::One(one) => one == account,
+            Self::All => true,
+        }
+    }
+
+    pub(crate) const fn one(self) -> Option<AccountId> {
+        match self {
+            Self::One(one) => Some(one),
+            Self::All => None,
+        }
+    }
+}
+
 /// A link that takes part.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
-    pub(crate) account: AccountId,
+    pub(crate) scope: Scope,
     pub(crate) peer: LinkPeer,
     /// The peer's cluster, if it said one.
     pub(crate) cluster: Option<Arc<str>>,
@@ -55,11 +88,13 @@ pub(crate) enum Call {
     Interest(Arc<Change>),
     Verdict(LinkVerdict),
     Closed(Box<str>),
+    Time,
 }
 
 impl LinkSlot {
     fn new(link: Box<dyn Link>, accepted: bool) -> Self {
         Self {
+            kind: link.kind(),
             link: Some(link),
             accepted,
             slot: None,
@@ -183,7 +218,7 @@ impl Broker {
     }
 
     pub(crate) fn link_op(&mut self, id: LinkId, op: &Op<'_>) {
-        if let Op::LeafMessage { message, .. } = op {
+        if let Op::LeafMessage { message, .. } | Op::Route(RouteOp::Message { message, .. }) = op {
             self.count_link_message(id, message.body_bytes() as u64);
         }
         self.call(id, |link, now, up| link.on_op(now, op, up));
@@ -209,16 +244,35 @@ impl Broker {
     }
 
     pub(crate) fn link_source(&self, link: LinkId) -> Source {
-        let bound = self.links.get(&link).and_then(|slot| slot.bound.as_ref());
+        let slot = self.links.get(&link);
+        let bound = slot.and_then(|slot| slot.bound.as_ref());
         Source::Link {
             link,
+            kind: slot.map_or(LinkKind::Leaf, |slot| slot.kind),
             is_hub: bound.is_some_and(|bound| bound.peer.is_hub),
         }
     }
 
-    /// The cluster at the other end of a link, if it is known.
+    /// The cluster at the other end of a leafnode link, if it is known.
     pub(crate) fn cluster_of(&self, link: LinkId) -> Option<Arc<str>> {
         self.links.get(&link)?.bound.as_ref()?.cluster.clone()
+    }
+
+    /// The cluster that a subscription is held for, when another server wants it.
+    pub(crate) fn cluster_behind(&self, owner: &Owner) -> Option<Arc<str>> {
+        match owner {
+            Owner::Link {
+                origin: Some(origin),
+                ..
+            } => Some(Arc::clone(origin)),
+            Owner::Link { link, .. } => self.cluster_of(*link),
+            Owner::Client { .. } | Owner::Internal(_) | Owner::Import(_) | Owner::Responses => None,
+        }
+    }
+
+    pub(crate) fn link_kind(&self, link: LinkId) -> LinkKind {
+        let slot = self.links.get(&link);
+        slot.map_or(LinkKind::Leaf, |slot| slot.kind)
     }
 
     /// Tells all links of the account, except the one the change came from.
@@ -229,7 +283,7 @@ impl Broker {
             .filter(|(id, slot)| {
                 let own = matches!(change.source, Source::Link { link, .. } if link == **id);
                 let bound = slot.bound.as_ref();
-                !own && bound.is_some_and(|bound| bound.account == change.account)
+                !own && bound.is_some_and(|bound| bound.scope.holds(change.account))
             })
             .map(|(id, _)| *id)
             .collect();
@@ -281,16 +335,16 @@ impl Broker {
             self.remove_sub(sub);
         }
         let bound = self.links.get_mut(&id).and_then(|link| link.bound.take());
-        if let Some(bound) = bound
-            && let Some(state) = self.account_state(bound.account)
+        if let Some(account) = bound.and_then(|bound| bound.scope.one())
+            && let Some(state) = self.account_state(account)
         {
             state.leafs = state.leafs.saturating_sub(1);
-            self.outputs.push_back(Output::Population(bound.account));
+            self.outputs.push_back(Output::Population(account));
         }
         self.tell(id, Call::Closed(cause.into()));
     }
 
-    fn add_link(&mut self, link: Box<dyn Link>, accepted: bool) -> LinkId {
+    pub(crate) fn add_link(&mut self, link: Box<dyn Link>, accepted: bool) -> LinkId {
         self.next_link += 1;
         let id = LinkId(self.next_link);
         self.links.insert(id, LinkSlot::new(link, accepted));
@@ -300,7 +354,10 @@ impl Broker {
     fn connect_link(&mut self, conn: Conn, id: LinkId, arrival: Arrival) {
         let slot = self.add_connection(conn, arrival, Kind::Link(id));
         match self.links.get_mut(&id) {
-            Some(link) if link.slot.is_none() => link.slot = Some(slot),
+            Some(link) if link.slot.is_none() => {
+                link.slot = Some(slot);
+                self.set_dialect(id);
+            }
             // It has another connection already, or is gone: this one is nobody's.
             Some(_) | None => {
                 if let Some(connection) = self.conns.get_mut(slot) {
@@ -334,7 +391,7 @@ impl Broker {
         let now = self.now;
         let mut up = Up::new(self, id);
         call(link.as_mut(), now, &mut up);
-        let (out, close) = up.finish();
+        let (out, close, ends) = up.finish();
         let slot = match self.links.get_mut(&id) {
             Some(place) => {
                 place.link = Some(link);
@@ -347,6 +404,9 @@ impl Broker {
         }
         if let Some(cause) = close {
             self.close_link(id, &cause);
+        }
+        if ends && self.release_link(id) {
+            return;
         }
         self.plan_link(id);
         self.tell_waiting(id);
@@ -368,6 +428,7 @@ impl Broker {
                         self.call(id, |link, now, up| link.interest(now, &change, up));
                     }
                 }
+                Call::Time => self.call(id, |link, now, up| link.on_time(now, up)),
                 Call::Verdict(verdict) => {
                     self.call(id, |link, now, up| link.authenticated(now, verdict, up));
                 }
@@ -379,6 +440,19 @@ impl Broker {
         }
     }
 
+    /// A link that wants to end goes with its connection; true when it has none and is gone.
+    fn release_link(&mut self, id: LinkId) -> bool {
+        let Some(link) = self.links.get_mut(&id) else {
+            return true;
+        };
+        link.accepted = true;
+        let is_gone = link.slot.is_none();
+        if is_gone {
+            self.drop_accepted(id);
+        }
+        is_gone
+    }
+
     fn drop_accepted(&mut self, id: LinkId) {
         if self.links.get(&id).is_some_and(|link| link.accepted) {
             self.links.remove(&id);
@@ -386,7 +460,7 @@ impl Broker {
         }
     }
 
-    fn plan_link(&mut self, id: LinkId) {
+    pub(crate) fn plan_link(&mut self, id: LinkId) {
         let link = self.links.get(&id).and_then(|slot| slot.link.as_ref());
         match link.and_then(|link| link.deadline()) {
             Some(at) => self.timers.set(Alarm::Link(id), at),
@@ -405,6 +479,7 @@ impl Change {
             queue: self.queue.as_deref(),
             source: self.source,
             origin_cluster: self.cluster.as_deref(),
+            stays_here: self.stays_here,
             delta: self.delta,
         }
     }

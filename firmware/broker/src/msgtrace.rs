@@ -11,11 +11,13 @@ use frond_wire::{Headers, Message, headers};
 
 use crate::deliver::Delivery;
 use crate::interest::SubId;
+use crate::links::Scope;
 use crate::publish::Origin;
 use crate::subscribe::permissions;
 use crate::trace_headers::is_sampled;
 use crate::{
-    Broker, Level, LinkId, Output, Sent, TraceEvent, TraceMark, TracePeer, TraceReport, TraceStep,
+    Broker, Level, LinkId, LinkKind, Output, Sent, TraceEvent, TraceMark, TracePeer, TraceReport,
+    TraceStep,
 };
 
 /// The message that is on its way now, if it is traced.
@@ -225,7 +227,10 @@ impl Broker {
             Origin::Link(from) => bound.cluster.is_some() && self.cluster_of(from) == bound.cluster,
             Origin::Client { .. } | Origin::Internal => false,
         };
-        let account = self.account_elsewhere(bound.account);
+        let account = match bound.scope {
+            Scope::One(account) => self.account_elsewhere(account),
+            Scope::All => String::new(),
+        };
         let Some(tracing) = &mut self.tracing else {
             return;
         };
@@ -300,7 +305,11 @@ impl Broker {
                     .and_then(|slot| self.conns.get(slot));
                 let bound = link.and_then(|link| link.bound.as_ref());
                 TracePeer {
-                    kind: 4,
+                    kind: match link.map(|link| link.kind) {
+                        Some(LinkKind::Route) => 1,
+                        Some(LinkKind::Gateway) => 2,
+                        Some(LinkKind::Leaf) | None => 4,
+                    },
                     cid: connection.map_or(0, |connection| connection.conn.0),
                     name: bound.map_or_else(String::new, |bound| bound.peer.name.clone()),
                 }

@@ -9,6 +9,7 @@ use frond_wire::{Message, encode, headers};
 use crate::broker::Ending;
 use crate::connection::Kind;
 use crate::deliver::Delivery;
+use crate::groups::Chosen;
 use crate::interest::Owner;
 use crate::requests::Hop;
 use crate::{Broker, Level, LinkId, Source, TraceStep};
@@ -21,6 +22,8 @@ pub(crate) struct Publication<'a> {
     /// The subject that receivers on this server see instead.
     pub(crate) shown: Option<&'a str>,
     pub(crate) origin: Origin,
+    /// The cluster of the leafnode it came from, here or at a server of our cluster.
+    pub(crate) leaf_cluster: Option<&'a str>,
     /// The queue groups it is for; `None` is all.
     pub(crate) queues: Option<&'a [&'a str]>,
     /// The accounts it came through.
@@ -112,6 +115,7 @@ impl Broker {
             message,
             shown: None,
             origin,
+            leaf_cluster: None,
             queues: None,
             hop: None,
         });
@@ -172,10 +176,10 @@ impl Broker {
             if named.is_some_and(|named| !named.contains(&&*group.name)) {
                 continue;
             }
-            if self.deliver_to_member(group, &mut delivery) {
-                taken = true;
-            } else if let Some(link) = self.pick_remote(group, publication.origin, &[]) {
-                picks.push((link, index));
+            match self.deliver_to_group(group, &mut delivery) {
+                Chosen::Member => taken = true,
+                Chosen::Link(link) => picks.push((link, index)),
+                Chosen::Nobody => {}
             }
         }
         if !(matches.links.is_empty() && picks.is_empty()) {

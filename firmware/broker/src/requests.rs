@@ -178,6 +178,7 @@ impl Broker {
                 message,
                 shown: publication.shown,
                 origin: publication.origin,
+                leaf_cluster: publication.leaf_cluster,
                 // A leafnode that named no queue group knew of none there.
                 queues: publication.queues.filter(|queues| !queues.is_empty()),
                 hop: Some(hop),

@@ -7,9 +7,9 @@ use frond_account::{AccountId, Rename, StreamImport};
 use frond_subject::is_subset;
 use frond_wire::Message;
 
-use crate::Broker;
 use crate::deliver::Delivery;
 use crate::interest::{Owner, Sub, SubId, Tie};
+use crate::{Broker, LinkKind};
 
 /// The place of a subscription in the account it gets messages from.
 #[derive(Debug)]
@@ -121,7 +121,9 @@ impl Owner {
     /// Whether imported messages are for it too.
     const fn may_import(&self) -> bool {
         match self {
-            Self::Client { .. } | Self::Internal(_) | Self::Link { .. } => true,
+            Self::Client { .. } | Self::Internal(_) => true,
+            // The other servers of the cluster have the same imports.
+            Self::Link { kind, .. } => matches!(kind, LinkKind::Leaf),
             Self::Import(_) | Self::Responses => false,
         }
     }

@@ -115,6 +115,7 @@ impl Broker {
                 queue: None,
                 source: Source::Internal,
                 cluster: None,
+                stays_here: true,
                 delta,
             });
         }

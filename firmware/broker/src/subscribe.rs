@@ -136,17 +136,14 @@ impl Broker {
     }
 
     fn change_of(&self, sub: &Sub, sign: i32) -> Change {
-        let cluster = match &sub.owner {
-            Owner::Link { link, .. } => self.cluster_of(*link),
-            Owner::Client { .. } | Owner::Internal(_) | Owner::Import(_) | Owner::Responses => None,
-        };
+        let cluster = self.cluster_behind(&sub.owner);
         let (source, count) = match &sub.owner {
             Owner::Client { slot, .. } => {
                 let conn = self.conns.get(*slot).map(|connection| connection.conn);
                 (conn.map_or(Source::Internal, Source::Client), 1)
             }
             Owner::Internal(_) | Owner::Import(_) | Owner::Responses => (Source::Internal, 1),
-            Owner::Link { link, weight } => {
+            Owner::Link { link, weight, .. } => {
                 let count = i32::try_from(*weight).unwrap_or(i32::MAX);
                 (self.link_source(*link), count.max(1))
             }
@@ -157,6 +154,7 @@ impl Broker {
             queue: sub.queue.clone(),
             source,
             cluster,
+            stays_here: matches!(sub.owner, Owner::Import(_)),
             delta: sign.saturating_mul(count),
         }
     }

@@ -9,7 +9,7 @@ use frond_wire::ConnectInfo;
 use crate::broker::InfoMoment;
 use crate::connection::{Hello, Kind, State};
 use crate::options::Options;
-use crate::{Broker, ClientView, ClosedClient, Conn, LinkId, Output};
+use crate::{Broker, ClientView, ClosedClient, Conn, LinkId, LinkKind, Output};
 
 impl Broker {
     /// What a client may do; `None` when nothing is forbidden to it.
@@ -82,6 +82,9 @@ impl Broker {
 
     /// What is told of a link's end; to be taken before the link forgets what it was bound to.
     pub(crate) fn closed_link(&self, id: LinkId, slot: u32, cause: &str) -> Option<ClosedClient> {
+        if self.link_kind(id) != LinkKind::Leaf {
+            return None;
+        }
         Some(ClosedClient {
             client: ClientView {
                 // What is left is still sent.
@@ -115,7 +118,7 @@ impl Broker {
             ),
             version: link.said.version.to_string(),
             user: link.user_name(),
-            account: bound.map(|bound| bound.account),
+            account: bound.and_then(|bound| bound.scope.one()),
             rtt: link.status().and_then(|status| status.rtt),
             pending_bytes: connection.outbox.len(),
             subscriptions: link.subs.len(),

@@ -1,4 +1,4 @@
-use frond_wire::Op;
+use frond_wire::{Op, RouteOp};
 
 /// What became of the bytes of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +38,20 @@ impl Share {
     /// once by nothing: there is only so much of it in one read.
     pub(crate) const fn count(&mut self, op: &Op<'_>) {
         match op {
-            Op::Publish(_) | Op::LeafMessage { .. } | Op::Ping | Op::Pong | Op::Ok => {}
+            Op::Publish(_)
+            | Op::LeafMessage { .. }
+            | Op::Route(RouteOp::Message { .. })
+            | Op::Ping
+            | Op::Pong
+            | Op::Ok => {}
             Op::Info(_)
             | Op::Connect(_)
             | Op::Subscribe { .. }
             | Op::Unsubscribe { .. }
             | Op::Err(_)
             | Op::LeafSubscribe { .. }
-            | Op::LeafUnsubscribe { .. } => self.operations = self.operations.saturating_sub(1),
+            | Op::LeafUnsubscribe { .. }
+            | Op::Route(_) => self.operations = self.operations.saturating_sub(1),
         }
     }
 

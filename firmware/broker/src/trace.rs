@@ -2,7 +2,7 @@
 //!
 //! spec: nats-server v2.15.1 server/client.go `traceInOp`, `traceMsg`
 
-use frond_wire::{Message, Op};
+use frond_wire::{Message, Op, RouteOp};
 
 use crate::{Broker, Level, Output};
 
@@ -54,7 +54,10 @@ impl Broker {
         }
         let line = describe(op);
         self.log_connection(slot, Level::Trace, &format!("<<- [{line}]"));
-        if let Op::Publish(message) | Op::LeafMessage { message, .. } = op {
+        if let Op::Publish(message)
+        | Op::LeafMessage { message, .. }
+        | Op::Route(RouteOp::Message { message, .. }) = op
+        {
             self.trace_body(slot, "<<-", message.header, message.payload);
         }
     }
@@ -150,6 +153,47 @@ fn describe(op: &Op<'_>) -> String {
                 .trim_end()
                 .to_owned()
         }
+        Op::Route(op) => describe_routed(op),
+    }
+}
+
+fn describe_routed(op: &RouteOp<'_>) -> String {
+    match op {
+        RouteOp::Subscribe {
+            account,
+            origin,
+            subject,
+            queue,
+        } => {
+            let (name, weight) = queue.map_or(("", String::new()), |(name, weight)| {
+                (name, weight.to_string())
+            });
+            let verb = if origin.is_some() { "LS+" } else { "RS+" };
+            let (origin, account) = (origin.unwrap_or(""), account.unwrap_or(""));
+            words(&[verb, origin, account, subject, name, &weight])
+        }
+        RouteOp::Unsubscribe {
+            account,
+            origin,
+            subject,
+            queue,
+        } => {
+            let verb = if origin.is_some() { "LS-" } else { "RS-" };
+            let (origin, account) = (origin.unwrap_or(""), account.unwrap_or(""));
+            words(&[verb, origin, account, subject, queue.unwrap_or("")])
+        }
+        RouteOp::Message {
+            account,
+            origin,
+            message,
+            queues,
+        } => {
+            let verb = if origin.is_some() { "LMSG" } else { "RMSG" };
+            let (origin, account) = (origin.unwrap_or(""), account.unwrap_or(""));
+            let rest = sizes("", "", message);
+            words(&[verb, origin, account, rest.trim(), &queues.join(" ")])
+        }
+        RouteOp::Account { name, wanted } => words(&[if *wanted { "A+" } else { "A-" }, name]),
     }
 }
 

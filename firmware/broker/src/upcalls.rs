@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{AccountId, Credentials};
@@ -7,12 +5,13 @@ use frond_clock::Rng;
 use frond_wire::Message;
 
 use crate::account_limits::{TOO_MANY_CONNECTIONS, TOO_MANY_SUBS};
-use crate::interest::{Change, Owner, Sub, Tie};
+use crate::interest::Owner;
 use crate::link_login::Pending;
-use crate::links::Bound;
-use crate::publish::{ACK_PREFIX, Origin, Publication};
+use crate::links::{Bound, Call, Scope};
+use crate::publish::Origin;
 use crate::{
-    Broker, InterestChange, Level, LinkId, LinkPeer, Output, Security, ServerFacts, Source, Upcalls,
+    Broker, ClientUrls, InterestChange, Level, Link, LinkId, LinkPeer, Output, Security,
+    ServerFacts, Source, Upcalls, Wanted,
 };
 
 /// The broker as a link sees it during one call.
@@ -21,6 +20,7 @@ pub(crate) struct Up<'b> {
     id: LinkId,
     out: Vec<u8>,
     close: Option<Box<str>>,
+    ends: bool,
 }
 
 impl<'b> Up<'b> {
@@ -30,47 +30,23 @@ impl<'b> Up<'b> {
             id,
             out: Vec::new(),
             close: None,
+            ends: false,
         }
     }
 
-    /// What is to be written, and why the connection is to be closed then.
-    pub(crate) fn finish(self) -> (Vec<u8>, Option<Box<str>>) {
-        (self.out, self.close)
+    /// What is to be written, why the connection is to be closed then, and whether the link ends
+    /// with it.
+    pub(crate) fn finish(self) -> (Vec<u8>, Option<Box<str>>, bool) {
+        (self.out, self.close, self.ends)
     }
 
     fn bound(&self) -> Option<AccountId> {
-        let slot = self.broker.links.get(&self.id)?;
-        slot.bound.as_ref().map(|bound| bound.account)
+        self.scope()?.one()
     }
 
-    /// Adds weight to a queue group's subscription, or takes it away.
-    fn reweigh(&mut self, sub: u32, to: u32) {
-        let Some(sub) = self.broker.subs.get_mut(sub) else {
-            return;
-        };
-        let Owner::Link { weight, .. } = &mut sub.owner else {
-            return;
-        };
-        let delta = i64::from(to) - i64::from(*weight);
-        *weight = to;
-        let (account, filter) = (sub.account, Arc::clone(&sub.filter));
-        let queue = sub.queue.clone();
-        if delta == 0 {
-            return;
-        }
-        if let Some(state) = self.broker.account_state(account) {
-            state.interest.outdate(&filter);
-        }
-        let source = self.broker.link_source(self.id);
-        let cluster = self.broker.cluster_of(self.id);
-        self.broker.changes.push_back(Change {
-            account,
-            filter,
-            queue,
-            source,
-            cluster,
-            delta: i32::try_from(delta).unwrap_or(i32::MAX),
-        });
+    fn scope(&self) -> Option<Scope> {
+        let slot = self.broker.links.get(&self.id)?;
+        slot.bound.as_ref().map(|bound| bound.scope)
     }
 }
 
@@ -148,7 +124,7 @@ impl Upcalls for Up<'_> {
             && link
                 .bound
                 .replace(Bound {
-                    account,
+                    scope: Scope::One(account),
                     peer,
                     cluster,
                 })
@@ -163,11 +139,17 @@ impl Upcalls for Up<'_> {
         true
     }
 
+    fn bind_all(&mut self, peer: LinkPeer) {
+        self.broker.bind_all(self.id, peer);
+    }
+
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {
-        let Some(account) = self.bound() else {
+        let Some(scope) = self.scope() else {
             return;
         };
-        if let Some(state) = self.broker.accounts.get(account.0 as usize) {
+        if let Some(account) = scope.one()
+            && let Some(state) = self.broker.accounts.get(account.0 as usize)
+        {
             for source in state.sharing.mappings.sources() {
                 each(&InterestChange {
                     account,
@@ -175,21 +157,17 @@ impl Upcalls for Up<'_> {
                     queue: None,
                     source: Source::Internal,
                     origin_cluster: None,
+                    stays_here: true,
                     delta: 1,
                 });
             }
         }
         for (_, sub) in self.broker.subs.iter() {
             let own = matches!(sub.owner, Owner::Link { link, .. } if link == self.id);
-            if sub.account != account || own {
+            if !scope.holds(sub.account) || own {
                 continue;
             }
-            let cluster = match &sub.owner {
-                Owner::Link { link, .. } => self.broker.cluster_of(*link),
-                Owner::Client { .. } | Owner::Internal(_) | Owner::Import(_) | Owner::Responses => {
-                    None
-                }
-            };
+            let cluster = self.broker.cluster_behind(&sub.owner);
             let (source, delta) = match &sub.owner {
                 Owner::Client { slot, .. } => {
                     let echo = true;
@@ -197,17 +175,18 @@ impl Upcalls for Up<'_> {
                     (self.broker.source_of(origin), 1)
                 }
                 Owner::Internal(_) | Owner::Import(_) | Owner::Responses => (Source::Internal, 1),
-                Owner::Link { link, weight } => {
+                Owner::Link { link, weight, .. } => {
                     let weight = i32::try_from(*weight).unwrap_or(i32::MAX);
                     (self.broker.link_source(*link), weight.max(1))
                 }
             };
             each(&InterestChange {
-                account,
+                account: sub.account,
                 subject: &sub.filter,
                 queue: sub.queue.as_deref(),
                 source,
                 origin_cluster: cluster.as_deref(),
+                stays_here: matches!(sub.owner, Owner::Import(_)),
                 delta,
             });
         }
@@ -217,81 +196,86 @@ impl Upcalls for Up<'_> {
         let Some(account) = self.bound() else {
             return;
         };
-        let (name, weight) = queue.map_or((None, 1), |(name, weight)| (Some(name), weight));
-        let key = (subject.into(), name.map(Into::into));
-        let Some(link) = self.broker.links.get(&self.id) else {
-            return;
+        let wanted = Wanted {
+            account,
+            origin: None,
+            subject,
+            queue: queue.map(|(name, _)| name),
         };
-        if let Some(sub) = link.subs.get(&key).copied() {
-            return self.reweigh(sub, weight);
-        }
-        let greedy = link.slot.is_some_and(|slot| self.broker.is_greedy(slot));
-        if greedy || self.broker.is_full(account, link.subs.len()) {
+        let weight = queue.map_or(1, |(_, weight)| weight);
+        if !self.broker.wants_more(self.id, &wanted) {
             return frond_wire::encode::err(&mut self.out, TOO_MANY_SUBS);
         }
-        let id = self.broker.add_sub(Sub {
-            account,
-            filter: subject.into(),
-            queue: name.map(Into::into),
-            owner: Owner::Link {
-                link: self.id,
-                weight,
-            },
-            delivered: 0,
-            max: 0,
-            filtered: false,
-            tie: Tie::None,
-        });
-        if let (Some(id), Some(link)) = (id, self.broker.links.get_mut(&self.id)) {
-            link.subs.insert(key, id);
-        }
+        self.broker.link_subscribe(self.id, &wanted, weight);
     }
 
     fn unsubscribe(&mut self, subject: &str, queue: Option<&str>) {
-        let key = (subject.into(), queue.map(Into::into));
-        let link = self.broker.links.get_mut(&self.id);
-        if let Some(sub) = link.and_then(|link| link.subs.remove(&key)) {
-            self.broker.remove_sub(sub);
+        if let Some(account) = self.bound() {
+            let wanted = Wanted {
+                account,
+                origin: None,
+                subject,
+                queue,
+            };
+            self.broker.link_unsubscribe(self.id, &wanted);
         }
     }
 
-    fn publish(&mut self, message: &Message<'_>, queues: &[&str]) {
-        let Some(account) = self.bound() else {
-            return;
-        };
-        let (reply, shown) = match message.reply.and_then(split_shown) {
-            Some((reply, shown)) => (Some(reply), Some(shown)),
-            None => (message.reply, None),
-        };
-        let origin = Origin::Link(self.id);
-        let header = if message.header.is_empty() {
-            Some(Cow::Borrowed(message.header))
-        } else {
-            self.broker.begin_trace(origin, account, message)
-        };
-        let Some(header) = header else {
-            return;
-        };
-        let renamed = self.broker.renamed(account, message.subject);
-        // Of a renamed message the peer can't know which queue groups want it.
-        let any_queue = renamed.is_some() && queues.is_empty();
-        let message = Message {
-            subject: renamed.as_deref().unwrap_or(message.subject),
-            reply,
-            header: &header,
-            ..*message
-        };
-        if !message.subject.is_empty() {
-            self.broker.publish(&Publication {
-                account,
-                message: &message,
-                shown,
-                origin,
-                queues: (!any_queue).then_some(queues),
-                hop: None,
-            });
+    fn subscribe_in(&mut self, wanted: &Wanted<'_>, weight: u32) {
+        self.broker.link_subscribe(self.id, wanted, weight);
+    }
+
+    fn unsubscribe_in(&mut self, wanted: &Wanted<'_>) {
+        self.broker.link_unsubscribe(self.id, wanted);
+    }
+
+    fn publish_in(
+        &mut self,
+        account: AccountId,
+        origin: Option<&str>,
+        message: &Message<'_>,
+        queues: &[&str],
+    ) {
+        self.broker
+            .link_publish(self.id, account, origin, message, queues);
+    }
+
+    fn imply_account(&mut self) {
+        self.broker.imply_account(self.id);
+    }
+
+    fn attach(&mut self, link: Box<dyn Link>) {
+        let id = self.broker.add_link(link, false);
+        self.broker.plan_link(id);
+    }
+
+    fn detach(&mut self) {
+        self.ends = true;
+    }
+
+    fn wake(&mut self, other: LinkId) {
+        if other != self.id {
+            self.broker.tell(other, Call::Time);
         }
-        self.broker.finish_trace();
+    }
+
+    fn write_to(&mut self, other: LinkId, bytes: &[u8]) {
+        self.broker.write_to_link_peer(other, bytes);
+    }
+
+    fn offer(&mut self, server_id: &str, urls: ClientUrls) {
+        self.broker.offer(server_id, urls);
+    }
+
+    fn own_urls(&self) -> ClientUrls {
+        self.broker.offers.own.clone()
+    }
+
+    fn publish(&mut self, message: &Message<'_>, queues: &[&str]) {
+        if let Some(account) = self.bound() {
+            self.broker
+                .link_publish(self.id, account, None, message, queues);
+        }
     }
 
     fn dial(&mut self, host: &str, port: u16, timeout: Duration, tls_first: Option<&str>) {
@@ -331,7 +315,7 @@ impl Upcalls for Up<'_> {
         others
             .filter_map(|(id, link)| {
                 let bound = link.bound.as_ref()?;
-                Some((*id, bound.account, bound.peer.clone()))
+                Some((*id, bound.scope.one()?, bound.peer.clone()))
             })
             .collect()
     }
@@ -349,17 +333,4 @@ impl Upcalls for Up<'_> {
     fn log(&mut self, level: Level, text: String) {
         self.broker.outputs.push_back(Output::Log { level, text });
     }
-}
-
-/// A push consumer's delivery: `$JS.ACK.….….….….….….…@<subject to show>`.
-/// spec: nats-server v2.15.1 server/client.go `processInboundRoutedMsg`: the first `@` after
-/// the eighth dot.
-fn split_shown(reply: &str) -> Option<(&str, &str)> {
-    if !reply.starts_with(ACK_PREFIX) {
-        return None;
-    }
-    let (eighth, _) = reply.match_indices('.').nth(7)?;
-    let at = eighth + reply.get(eighth..)?.find('@')?;
-    let shown = reply.get(at + 1..).filter(|shown| !shown.is_empty())?;
-    Some((reply.get(..at)?, shown))
 }

@@ -259,7 +259,8 @@ impl Accept {
             | Op::Unsubscribe { .. }
             | Op::LeafSubscribe { .. }
             | Op::LeafUnsubscribe { .. }
-            | Op::LeafMessage { .. } => {}
+            | Op::LeafMessage { .. }
+            | Op::Route(_) => {}
         }
     }
 }

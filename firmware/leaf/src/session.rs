@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use frond_account::AccountId;
-use frond_broker::{InterestChange, LinkId, LinkPeer, Sent, Source, Upcalls, Via};
+use frond_broker::{InterestChange, LinkId, LinkKind, LinkPeer, Sent, Source, Upcalls, Via};
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
 use frond_wire::{Message, Op, encode};
@@ -125,7 +125,7 @@ impl Session {
                 return self.on_message(now, message, queues, up);
             }
             Op::Info(_) | Op::Connect(_) | Op::Err(_) => return Handled::NotMine,
-            Op::Publish(_) | Op::Subscribe { .. } | Op::Unsubscribe { .. } => {
+            Op::Publish(_) | Op::Subscribe { .. } | Op::Unsubscribe { .. } | Op::Route(_) => {
                 return Handled::Protocol;
             }
         }
@@ -232,7 +232,13 @@ impl Session {
         let told = match change.source {
             Source::Client(_) | Source::Internal => true,
             Source::Link { link, .. } if link == self.link || self.isolated => return false,
-            Source::Link { is_hub, .. } => !(is_hub && self.role() == Role::Spoke),
+            Source::Link {
+                kind: LinkKind::Leaf,
+                is_hub,
+                ..
+            } => !(is_hub && self.role() == Role::Spoke),
+            // What our hub sends stays at this server.
+            Source::Link { .. } => self.role() == Role::Hub,
         };
         is_loop_subject(change.subject) || (told && self.gate.may_announce(change.subject))
     }
@@ -241,7 +247,13 @@ impl Session {
     fn is_own_side(&self, via: &Via<'_>) -> bool {
         let from_here = match via.source {
             Source::Client(_) | Source::Internal => false,
-            Source::Link { link, .. } => link == self.link,
+            Source::Link { link, .. } if link == self.link => true,
+            // Each server of a cluster has its own hub, and serves its own leafnodes.
+            Source::Link {
+                kind: LinkKind::Route,
+                ..
+            } => self.role() == Role::Spoke,
+            Source::Link { .. } => false,
         };
         from_here
             || (via.origin_cluster == Some(&self.peer.cluster) && !self.peer.cluster.is_empty())

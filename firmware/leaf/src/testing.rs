@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_broker::{
-    Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, ServerFacts, Source, Upcalls,
+    ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, ServerFacts,
+    Source, Upcalls, Wanted,
 };
 use frond_clock::{Instant, Now, Rng, Timestamp};
 use frond_wire::{Dialect, Limits, Message, Parser, Step};
@@ -56,6 +57,7 @@ impl OwnedInterest {
             queue: self.queue.as_deref(),
             source: self.source,
             origin_cluster: self.cluster.as_deref(),
+            stays_here: false,
             delta: self.delta,
         }
     }
@@ -140,6 +142,52 @@ impl Upcalls for Mock {
         self.calls
             .push(format!("bind {} {name} {cluster}", account.0));
         !self.full
+    }
+    fn bind_all(&mut self, peer: LinkPeer) {
+        self.calls.push(format!("bind all {}", peer.name));
+    }
+    fn subscribe_in(&mut self, wanted: &Wanted<'_>, weight: u32) {
+        self.calls.push(format!("sub {wanted:?} {weight}"));
+    }
+    fn unsubscribe_in(&mut self, wanted: &Wanted<'_>) {
+        self.calls.push(format!("unsub {wanted:?}"));
+    }
+    fn publish_in(
+        &mut self,
+        account: AccountId,
+        origin: Option<&str>,
+        message: &Message<'_>,
+        queues: &[&str],
+    ) {
+        self.calls.push(format!(
+            "pub in {} {origin:?} {} {queues:?}",
+            account.0, message.subject
+        ));
+    }
+    fn imply_account(&mut self) {
+        self.calls.push("imply account".into());
+    }
+    fn attach(&mut self, link: Box<dyn Link>) {
+        self.calls.push(format!("attach {:?}", link.kind()));
+    }
+    fn detach(&mut self) {
+        self.calls.push("detach".into());
+    }
+    fn wake(&mut self, other: LinkId) {
+        self.calls.push(format!("wake {}", other.0));
+    }
+    fn write_to(&mut self, other: LinkId, bytes: &[u8]) {
+        self.calls.push(format!(
+            "write to {} {}",
+            other.0,
+            String::from_utf8_lossy(bytes)
+        ));
+    }
+    fn offer(&mut self, server_id: &str, urls: ClientUrls) {
+        self.calls.push(format!("offer {server_id} {:?}", urls.tcp));
+    }
+    fn own_urls(&self) -> ClientUrls {
+        ClientUrls::default()
     }
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {
         for interest in &self.interest {

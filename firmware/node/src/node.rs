@@ -403,6 +403,7 @@ fn facts(config: &Config, id: &str) -> ServerFacts {
             .filter(|_| config.jetstream.enabled),
         connect_error_reports: config.connect_error_reports,
         reconnect_error_reports: config.reconnect_error_reports,
+        cluster_is_dynamic: false,
     }
 }
 

@@ -86,6 +86,12 @@ pub fn leaf_msg_head(out: &mut impl BufMut, message: &Message<'_>, queues: &[&st
     } else {
         b"HMSG "
     });
+    words_for_peer(out, message, queues);
+    sizes(out, message);
+}
+
+/// Subject, reply and queue groups as servers tell each other.
+fn words_for_peer(out: &mut impl BufMut, message: &Message<'_>, queues: &[&str]) {
     word(out, message.subject);
     match (message.reply, queues.is_empty()) {
         (None, true) => {}
@@ -99,7 +105,6 @@ pub fn leaf_msg_head(out: &mut impl BufMut, message: &Message<'_>, queues: &[&st
     for queue in queues {
         word(out, queue);
     }
-    sizes(out, message);
 }
 
 /// `LS+ <subject> [<queue> <weight>]`.
@@ -119,6 +124,76 @@ pub fn leaf_unsub(out: &mut impl BufMut, subject: &str, queue: Option<&str>) {
         line(out, b" ", &[queue.as_bytes()], b"");
     }
     out.put_slice(b"\r\n");
+}
+
+/// One whole message for a route or a gateway: `LMSG` when it came from a leafnode of the cluster
+/// `origin`, else `RMSG`, or `HMSG` when there is a header block. Without `account` the route is
+/// for that account alone.
+pub fn route_msg(
+    out: &mut impl BufMut,
+    account: Option<&str>,
+    origin: Option<&str>,
+    message: &Message<'_>,
+    queues: &[&str],
+) {
+    match (origin, message.header.is_empty()) {
+        (Some(origin), _) => {
+            out.put_slice(b"LMSG ");
+            word(out, origin);
+        }
+        (None, true) => out.put_slice(b"RMSG "),
+        (None, false) => out.put_slice(b"HMSG "),
+    }
+    if let Some(account) = account {
+        word(out, account);
+    }
+    words_for_peer(out, message, queues);
+    if origin.is_some() && message.header.is_empty() {
+        out.put_slice(b"0 ");
+    }
+    sizes(out, message);
+    body(out, message);
+}
+
+/// `RS+ [<account>] <subject> [<queue> <weight>]`, or `LS+ <origin> …`.
+pub fn route_sub(
+    out: &mut impl BufMut,
+    account: Option<&str>,
+    origin: Option<&str>,
+    subject: &str,
+    queue: Option<(&str, u32)>,
+) {
+    route_interest(out, b"S+ ", account, origin);
+    out.put_slice(subject.as_bytes());
+    if let Some((queue, weight)) = queue {
+        line(out, b" ", &[queue.as_bytes()], b" ");
+        number(out, u64::from(weight));
+    }
+    out.put_slice(b"\r\n");
+}
+
+/// `RS- [<account>] <subject> [<queue>]`, or `LS- <origin> …`.
+pub fn route_unsub(
+    out: &mut impl BufMut,
+    account: Option<&str>,
+    origin: Option<&str>,
+    subject: &str,
+    queue: Option<&str>,
+) {
+    route_interest(out, b"S- ", account, origin);
+    out.put_slice(subject.as_bytes());
+    if let Some(queue) = queue {
+        line(out, b" ", &[queue.as_bytes()], b"");
+    }
+    out.put_slice(b"\r\n");
+}
+
+fn route_interest(out: &mut impl BufMut, verb: &[u8], account: Option<&str>, origin: Option<&str>) {
+    out.put_slice(if origin.is_some() { b"L" } else { b"R" });
+    out.put_slice(verb);
+    for name in [origin, account].into_iter().flatten() {
+        word(out, name);
+    }
 }
 
 /// A number in decimal digits, without allocating.

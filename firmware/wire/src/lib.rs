@@ -17,6 +17,9 @@ mod op;
 mod operation;
 mod parser;
 mod proxy_header;
+mod route_connect;
+mod route_op;
+mod routed;
 mod server_info;
 mod verb;
 
@@ -30,5 +33,7 @@ pub use message::{Message, MessageBuf};
 pub use op::Op;
 pub use parser::{Parser, Step};
 pub use proxy_header::{PROXY_START_BYTES, ProxyHeader};
+pub use route_connect::RouteConnect;
+pub use route_op::RouteOp;
 pub use server_info::{ServerInfo, SubjectPermission};
 pub use verb::Dialect;

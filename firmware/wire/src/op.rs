@@ -1,4 +1,4 @@
-use crate::Message;
+use crate::{Message, RouteOp};
 
 /// What a peer said, in slices of the connection's read buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,4 +54,6 @@ pub enum Op<'a> {
         /// The queue groups it is for, besides plain subscriptions.
         queues: Vec<&'a str>,
     },
+    /// What only a route or a gateway says.
+    Route(RouteOp<'a>),
 }

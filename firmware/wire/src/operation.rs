@@ -2,16 +2,31 @@
 //! server/client.go, `processLeafMsgArgs`, `processLeafSub` in server/leafnode.go
 
 use crate::fields::{Fields, parse_size};
-use crate::verb::Verb;
+use crate::routed;
+use crate::verb::{Dialect, Verb};
 use crate::{Message, Op, WireError};
 
 /// The operation that a complete control line and what follows it make.
 pub(crate) fn operation<'b>(
     verb: Verb,
+    dialect: Dialect,
     line: &'b [u8],
     body: &Body<'b>,
 ) -> Result<Found<'b>, WireError> {
+    let named = dialect != Dialect::PinnedRoute;
     let op = match verb {
+        Verb::RouteMsg | Verb::RouteHmsg | Verb::OriginMsg => {
+            return routed::message(verb, named, text(line)?, body);
+        }
+        Verb::RouteSub | Verb::OriginSub => {
+            routed::subscribe(verb == Verb::OriginSub, named, text(line)?)?
+        }
+        Verb::RouteUnsub | Verb::OriginUnsub => {
+            routed::unsubscribe(verb == Verb::OriginUnsub, named, text(line)?)?
+        }
+        Verb::AccountUp | Verb::AccountDown => {
+            routed::account(verb == Verb::AccountUp, text(line)?)?
+        }
         Verb::Pub | Verb::Hpub => return publish(verb == Verb::Hpub, text(line)?, body),
         Verb::LeafMsg | Verb::LeafHmsg => {
             return leaf_message(verb == Verb::LeafHmsg, text(line)?, body);
@@ -47,7 +62,7 @@ pub(crate) struct Body<'b> {
 
 impl<'b> Body<'b> {
     /// Header and payload, once both and the final CR LF are there.
-    fn read(&self, header: usize, size: usize) -> Result<Payload<'b>, WireError> {
+    pub(crate) fn read(&self, header: usize, size: usize) -> Result<Payload<'b>, WireError> {
         if let Some(max) = self.bytes_max.filter(|max| size > *max) {
             return Err(WireError::PayloadTooLarge { size, max });
         }
@@ -69,7 +84,7 @@ impl<'b> Body<'b> {
     }
 }
 
-enum Payload<'b> {
+pub(crate) enum Payload<'b> {
     Complete {
         header: &'b [u8],
         payload: &'b [u8],
@@ -147,7 +162,7 @@ fn leaf_message<'b>(headers: bool, line: &'b str, body: &Body<'b>) -> Result<Fou
 }
 
 /// Header size and total size at the end of a line.
-fn sizes(fields: &mut Fields<'_>, headers: bool) -> Option<(usize, usize)> {
+pub(crate) fn sizes(fields: &mut Fields<'_>, headers: bool) -> Option<(usize, usize)> {
     let size = parse_size(fields.next_back()?)?;
     let header = if headers {
         parse_size(fields.next_back()?)?

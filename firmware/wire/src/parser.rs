@@ -53,6 +53,11 @@ impl Parser {
         self.limits = limits;
     }
 
+    /// The other end speaks differently from the next operation on.
+    pub const fn set_dialect(&mut self, dialect: Dialect) {
+        self.dialect = dialect;
+    }
+
     /// A whole publish of a client at the start of `buf`, in the form libraries write, and the
     /// bytes it takes. `None` says nothing: [`Self::parse`] has to look.
     ///
@@ -98,7 +103,7 @@ impl Parser {
             start: newline + 1,
             bytes_max: self.limits.payload_bytes_max,
         };
-        match operation(verb, line, &body)? {
+        match operation(verb, self.dialect, line, &body)? {
             Found::Complete(op, consumed) => {
                 (self.scanned, self.need) = (0, 1);
                 Ok(Step::Op { op, consumed })
@@ -116,7 +121,9 @@ impl Parser {
         let max = self.limits.control_line_bytes_max;
         match self.dialect {
             Dialect::Client => max,
-            Dialect::Leaf => max.saturating_mul(PEER_CONTROL_LINE_FACTOR),
+            Dialect::Leaf | Dialect::Route | Dialect::PinnedRoute => {
+                max.saturating_mul(PEER_CONTROL_LINE_FACTOR)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::go_json;
 
-/// What a server says of itself in `INFO`, to clients and to leafnodes.
+/// What a server says of itself in `INFO`, to clients and to other servers.
 ///
 /// Written with nats-server's key order; empty strings, lists, zeros and `false` are left
 /// out where it leaves them out.
@@ -76,12 +76,53 @@ pub struct ServerInfo {
     pub import: Option<SubjectPermission>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub export: Option<SubjectPermission>,
+    /// Whether a route understands `LS+` and `LMSG` with an origin.
+    #[serde(skip_serializing_if = "is_default")]
+    pub lnoc: bool,
+    /// Whether it understands `LS-` with an origin.
+    #[serde(skip_serializing_if = "is_default")]
+    pub lnocu: bool,
+    /// Whether it understands the origin `_` of leafnodes without a cluster.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ln: bool,
     /// Whether each `CONNECT` is answered with an `INFO`.
     #[serde(skip_serializing_if = "is_default")]
     pub info_on_connect: bool,
-    /// Set only by a gateway listener, so that a leafnode sees it dialed the wrong port.
+    /// Connections of a route, besides those for one account.
+    #[serde(skip_serializing_if = "is_default")]
+    pub route_pool_size: i64,
+    /// Which of them this is, by the dialer.
+    #[serde(skip_serializing_if = "is_default")]
+    pub route_pool_idx: i64,
+    /// The one account of this connection.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub route_account: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub route_acc_add_reqid: String,
+    /// Whether what is told here is told on: 0 as usual, 1 not, 2 always.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gossip_mode: i64,
+    /// The cluster of a gateway; a leafnode sees by it that it dialed the wrong port.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gateway: String,
+    /// `host:port` of the gateways of that cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gateway_urls: Vec<String>,
+    /// `host:port` of this server's gateway, told by routes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub gateway_url: String,
+    /// What a gateway is to do: 1 gossip, 2 and 3 all interest begins and is complete.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gateway_cmd: i64,
+    /// The account that the command is about, as base64.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub gateway_cmd_payload: String,
+    /// Whether it understands replies of gateways of today.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gateway_nrp: bool,
+    /// Whether it is told all interest at once.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gateway_iom: bool,
     /// `host:port` of the leafnode listeners of the cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leafnode_urls: Vec<String>,

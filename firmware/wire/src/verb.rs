@@ -7,6 +7,10 @@ pub enum Dialect {
     Client,
     /// A leafnode, either end.
     Leaf,
+    /// A route or a gateway: each operation names its account.
+    Route,
+    /// A route for one account, which its operations do not name.
+    PinnedRoute,
 }
 
 /// The first word of an operation.
@@ -26,6 +30,15 @@ pub(crate) enum Verb {
     LeafUnsub,
     LeafMsg,
     LeafHmsg,
+    RouteSub,
+    RouteUnsub,
+    RouteMsg,
+    RouteHmsg,
+    OriginSub,
+    OriginUnsub,
+    OriginMsg,
+    AccountUp,
+    AccountDown,
 }
 
 impl Verb {
@@ -74,7 +87,9 @@ const fn candidates(dialect: Dialect, first: u8) -> Names {
             (b"PING", Verb::Ping),
             (b"PONG", Verb::Pong),
         ],
-        (b'P', Dialect::Leaf) => &[(b"PING", Verb::Ping), (b"PONG", Verb::Pong)],
+        (b'P', Dialect::Leaf | Dialect::Route | Dialect::PinnedRoute) => {
+            &[(b"PING", Verb::Ping), (b"PONG", Verb::Pong)]
+        }
         (b'H', Dialect::Client) => &[(b"HPUB", Verb::Hpub)],
         (b'H', Dialect::Leaf) => &[(b"HMSG", Verb::LeafHmsg)],
         (b'S', Dialect::Client) => &[(b"SUB", Verb::Sub)],
@@ -90,6 +105,20 @@ const fn candidates(dialect: Dialect, first: u8) -> Names {
             (b"RS+", Verb::LeafSub),
             (b"RS-", Verb::LeafUnsub),
         ],
+        (b'R', Dialect::Route | Dialect::PinnedRoute) => &[
+            (b"RMSG", Verb::RouteMsg),
+            (b"RS+", Verb::RouteSub),
+            (b"RS-", Verb::RouteUnsub),
+        ],
+        (b'H', Dialect::Route | Dialect::PinnedRoute) => &[(b"HMSG", Verb::RouteHmsg)],
+        (b'L', Dialect::Route | Dialect::PinnedRoute) => &[
+            (b"LMSG", Verb::OriginMsg),
+            (b"LS+", Verb::OriginSub),
+            (b"LS-", Verb::OriginUnsub),
+        ],
+        (b'A', Dialect::Route | Dialect::PinnedRoute) => {
+            &[(b"A+", Verb::AccountUp), (b"A-", Verb::AccountDown)]
+        }
         (b'I', _) => &[(b"INFO", Verb::Info)],
         (b'C', _) => &[(b"CONNECT", Verb::Connect)],
         (b'+', _) => &[(b"+OK", Verb::Ok)],

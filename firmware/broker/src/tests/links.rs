@@ -408,6 +408,7 @@ fn the_server_knows_which_link_a_message_came_from() {
     world.say(peer, "LMSG api.info rep 0\r\n\r\n");
     let source = Source::Link {
         link: LinkId(1),
+        kind: crate::LinkKind::Leaf,
         is_hub: false,
     };
     let got = world.internal();

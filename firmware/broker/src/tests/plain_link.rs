@@ -83,6 +83,7 @@ impl Link for Plain {
             | Op::Subscribe { .. }
             | Op::Unsubscribe { .. }
             | Op::Ok
+            | Op::Route(_)
             | Op::Err(_) => up.close("Protocol Violation"),
         }
     }

@@ -161,6 +161,7 @@ fn answers_to_requests_are_let_through() {
 
 const fn client() -> Via<'static> {
     Via {
+        account: crate::testing::A,
         source: CLIENT,
         origin_cluster: None,
         plain: true,
@@ -297,6 +298,7 @@ fn the_same_server_replaces_its_older_connection() {
 fn an_isolated_leaf_hears_nothing_of_others() {
     let other = Source::Link {
         link: LinkId(2),
+        kind: frond_broker::LinkKind::Leaf,
         is_hub: false,
     };
     for isolate in [false, true] {

@@ -282,14 +282,17 @@ fn no_state_is_without_a_next_step() {
 fn a_spoke_tells_what_is_its_own() {
     let hub = Source::Link {
         link: LinkId(1),
+        kind: frond_broker::LinkKind::Leaf,
         is_hub: true,
     };
     let leaf = Source::Link {
         link: LinkId(2),
+        kind: frond_broker::LinkKind::Leaf,
         is_hub: false,
     };
     let own = Source::Link {
         link: LinkId(7),
+        kind: frond_broker::LinkKind::Leaf,
         is_hub: true,
     };
     let mut same_cluster = OwnedInterest::plain("sibling", leaf);
@@ -394,6 +397,7 @@ fn deliver(link: &mut Solicit, subject: &str, out: &mut Vec<u8>) -> Sent {
         payload: b"",
     };
     let via = Via {
+        account: crate::testing::A,
         source: CLIENT,
         origin_cluster: None,
         plain: true,
@@ -412,8 +416,10 @@ fn nothing_goes_back_where_it_came_from() {
         payload: b"xx",
     };
     let from = |link: u32, cluster| Via {
+        account: crate::testing::A,
         source: Source::Link {
             link: LinkId(link),
+            kind: frond_broker::LinkKind::Leaf,
             is_hub: true,
         },
         origin_cluster: cluster,
@@ -444,6 +450,7 @@ fn a_message_too_large_for_the_hub_does_not_cost_the_link() {
         &format!("{info}\r\n{ANSWER}\r\n"),
     );
     let via = Via {
+        account: crate::testing::A,
         source: CLIENT,
         origin_cluster: None,
         plain: true,

@@ -115,3 +115,50 @@ proptest! {
         }
     }
 }
+
+/// spec: wire-2 section 22, lines seen from a real server
+#[test]
+fn routes_are_told_what_a_real_server_tells() {
+    let plain = |subject, reply, header| Message {
+        subject,
+        reply,
+        header,
+        payload: b"hi",
+    };
+    let header = b"NATS/1.0\r\n\r\n";
+    let mut out = Vec::new();
+    route_msg(&mut out, Some("A"), None, &plain("s", None, b""), &[]);
+    let queues = ["g1", "g2"];
+    route_msg(&mut out, Some("A"), None, &plain("q", None, b""), &queues);
+    route_msg(
+        &mut out,
+        None,
+        None,
+        &plain("q", Some("r"), header),
+        &queues,
+    );
+    route_msg(
+        &mut out,
+        Some("A"),
+        Some("CL9"),
+        &plain("s", None, b""),
+        &[],
+    );
+    route_msg(
+        &mut out,
+        Some("A"),
+        Some("CL9"),
+        &plain("s", Some("r"), header),
+        &[],
+    );
+    route_sub(&mut out, Some("A"), None, "foo", None);
+    route_sub(&mut out, None, Some("_"), "foo", Some(("g", 2)));
+    route_unsub(&mut out, Some("A"), Some("CL9"), "foo", Some("g"));
+    let expected = "RMSG A s 2\r\nhi\r\n\
+        RMSG A q | g1 g2 2\r\nhi\r\n\
+        HMSG q + r g1 g2 12 14\r\nNATS/1.0\r\n\r\nhi\r\n\
+        LMSG CL9 A s 0 2\r\nhi\r\n\
+        LMSG CL9 A s r 12 14\r\nNATS/1.0\r\n\r\nhi\r\n\
+        RS+ A foo\r\nLS+ _ foo g 2\r\nLS- CL9 A foo g\r\n";
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
+}

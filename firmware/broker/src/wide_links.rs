@@ -1,0 +1,258 @@
+//! What peers of links want and send, whichever account it is about.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use frond_account::AccountId;
+use frond_wire::{Dialect, Message};
+
+use crate::interest::{Change, Owner, Sub, Tie};
+use crate::links::{Bound, Scope, SubKey};
+use crate::publish::{ACK_PREFIX, Origin, Publication};
+use crate::{Broker, ClientUrls, LinkId, LinkKind, LinkPeer, Wanted};
+
+/// Where clients find the servers of the cluster.
+#[derive(Debug, Default)]
+pub(crate) struct Offers {
+    pub(crate) own: ClientUrls,
+    /// By server id.
+    others: BTreeMap<Box<str>, ClientUrls>,
+    /// Whether others were ever known: from then on clients are told even of this server alone.
+    told: bool,
+}
+
+impl Offers {
+    /// This server's first, then the others' in order; nothing before there was another.
+    fn all(&self, of: fn(&ClientUrls) -> &Vec<String>) -> Vec<String> {
+        if !self.told {
+            return Vec::new();
+        }
+        let mut urls = of(&self.own).clone();
+        for url in self.others.values().flat_map(of) {
+            if !urls.contains(url) {
+                urls.push(url.clone());
+            }
+        }
+        urls
+    }
+
+    pub(crate) fn tcp(&self) -> Vec<String> {
+        self.all(|urls| &urls.tcp)
+    }
+
+    pub(crate) fn websocket(&self) -> Vec<String> {
+        self.all(|urls| &urls.websocket)
+    }
+}
+
+impl Broker {
+    /// Where clients find this server; told to them and to other servers once there are others.
+    pub fn set_own_urls(&mut self, urls: ClientUrls) {
+        self.offers.own = urls;
+    }
+
+    pub(crate) fn offer(&mut self, server_id: &str, urls: ClientUrls) {
+        let before = (self.offers.tcp(), self.offers.websocket());
+        if urls == ClientUrls::default() {
+            self.offers.others.remove(server_id);
+        } else {
+            self.offers.told = true;
+            self.offers.others.insert(server_id.into(), urls);
+        }
+        if before != (self.offers.tcp(), self.offers.websocket()) {
+            self.announce();
+        }
+    }
+
+    pub(crate) fn bind_all(&mut self, id: LinkId, peer: LinkPeer) {
+        self.settle();
+        if let Some(link) = self.links.get_mut(&id) {
+            link.bound = Some(Bound {
+                scope: Scope::All,
+                peer,
+                cluster: None,
+            });
+            self.know_link(id);
+        }
+    }
+
+    /// What the peer of a link speaks.
+    pub(crate) fn set_dialect(&mut self, id: LinkId) {
+        match self.link_kind(id) {
+            LinkKind::Leaf => {}
+            LinkKind::Route | LinkKind::Gateway => self.speak(id, Dialect::Route),
+        }
+    }
+
+    pub(crate) fn imply_account(&mut self, id: LinkId) {
+        self.speak(id, Dialect::PinnedRoute);
+    }
+
+    /// Servers of one system may tell each other messages of any size.
+    fn speak(&mut self, id: LinkId, dialect: Dialect) {
+        let mut limits = self.limits.wire();
+        limits.payload_bytes_max = None;
+        let slot = self.links.get(&id).and_then(|link| link.slot);
+        if let Some(connection) = slot.and_then(|slot| self.conns.get_mut(slot)) {
+            connection.parser.set_dialect(dialect);
+            connection.parser.set_limits(limits);
+        }
+    }
+
+    pub(crate) fn write_to_link_peer(&mut self, id: LinkId, bytes: &[u8]) {
+        if let Some(slot) = self.links.get(&id).and_then(|link| link.slot) {
+            self.write(slot, |out| out.extend_from_slice(bytes));
+        }
+    }
+
+    /// Whether the peer of a link may want this too.
+    pub(crate) fn wants_more(&self, id: LinkId, wanted: &Wanted<'_>) -> bool {
+        let Some(link) = self.links.get(&id) else {
+            return false;
+        };
+        if link.subs.contains_key(&key(wanted)) {
+            return true;
+        }
+        let greedy = link.slot.is_some_and(|slot| self.is_greedy(slot));
+        !greedy && !self.is_full(wanted.account, link.subs.len())
+    }
+
+    pub(crate) fn link_subscribe(&mut self, id: LinkId, wanted: &Wanted<'_>, weight: u32) {
+        let key = key(wanted);
+        let Some(link) = self.links.get(&id) else {
+            return;
+        };
+        if let Some(sub) = link.subs.get(&key).copied() {
+            return self.reweigh(id, sub, weight);
+        }
+        let kind = link.kind;
+        let filed = self.add_sub(Sub {
+            account: wanted.account,
+            filter: wanted.subject.into(),
+            queue: wanted.queue.map(Into::into),
+            owner: Owner::Link {
+                link: id,
+                weight,
+                kind,
+                origin: wanted.origin.map(Into::into),
+            },
+            delivered: 0,
+            max: 0,
+            filtered: false,
+            tie: Tie::None,
+        });
+        if let (Some(filed), Some(link)) = (filed, self.links.get_mut(&id)) {
+            link.subs.insert(key, filed);
+        }
+    }
+
+    pub(crate) fn link_unsubscribe(&mut self, id: LinkId, wanted: &Wanted<'_>) {
+        let link = self.links.get_mut(&id);
+        if let Some(sub) = link.and_then(|link| link.subs.remove(&key(wanted))) {
+            self.remove_sub(sub);
+        }
+    }
+
+    /// Adds weight to a queue group's subscription, or takes it away.
+    fn reweigh(&mut self, id: LinkId, sub: u32, to: u32) {
+        let Some(sub) = self.subs.get_mut(sub) else {
+            return;
+        };
+        let Owner::Link { weight, .. } = &mut sub.owner else {
+            return;
+        };
+        let delta = i64::from(to) - i64::from(*weight);
+        *weight = to;
+        let (account, filter) = (sub.account, Arc::clone(&sub.filter));
+        let (queue, owner) = (sub.queue.clone(), sub.owner.clone());
+        if delta == 0 {
+            return;
+        }
+        if let Some(state) = self.account_state(account) {
+            state.interest.outdate(&filter);
+        }
+        let source = self.link_source(id);
+        let cluster = self.cluster_behind(&owner);
+        self.changes.push_back(Change {
+            account,
+            filter,
+            queue,
+            source,
+            cluster,
+            stays_here: false,
+            delta: i32::try_from(delta).unwrap_or(i32::MAX),
+        });
+    }
+
+    /// A message from the peer of a link enters the one path. What comes from a server with the
+    /// same accounts was renamed there.
+    pub(crate) fn link_publish(
+        &mut self,
+        id: LinkId,
+        account: AccountId,
+        leaf_cluster: Option<&str>,
+        message: &Message<'_>,
+        queues: &[&str],
+    ) {
+        let (reply, shown) = match message.reply.and_then(split_shown) {
+            Some((reply, shown)) => (Some(reply), Some(shown)),
+            None => (message.reply, None),
+        };
+        let origin = Origin::Link(id);
+        let header = if message.header.is_empty() {
+            Some(Cow::Borrowed(message.header))
+        } else {
+            self.begin_trace(origin, account, message)
+        };
+        let Some(header) = header else {
+            return;
+        };
+        let (renamed, own) = match self.link_kind(id) {
+            LinkKind::Leaf => (self.renamed(account, message.subject), self.cluster_of(id)),
+            LinkKind::Route | LinkKind::Gateway => (None, None),
+        };
+        // Of a renamed message the peer can't know which queue groups want it.
+        let any_queue = renamed.is_some() && queues.is_empty();
+        let message = Message {
+            subject: renamed.as_deref().unwrap_or(message.subject),
+            reply,
+            header: &header,
+            ..*message
+        };
+        if !message.subject.is_empty() {
+            self.publish(&Publication {
+                account,
+                message: &message,
+                shown,
+                origin,
+                leaf_cluster: leaf_cluster.or(own.as_deref()),
+                queues: (!any_queue).then_some(queues),
+                hop: None,
+            });
+        }
+        self.finish_trace();
+    }
+}
+
+fn key(wanted: &Wanted<'_>) -> SubKey {
+    SubKey {
+        account: wanted.account,
+        subject: wanted.subject.into(),
+        queue: wanted.queue.map(Into::into),
+        origin: wanted.origin.map(Into::into),
+    }
+}
+
+/// A push consumer's delivery: `$JS.ACK.….….….….….….…@<subject to show>`.
+/// spec: nats-server v2.15.1 server/client.go `processInboundRoutedMsg`: the first `@` after
+/// the eighth dot.
+fn split_shown(reply: &str) -> Option<(&str, &str)> {
+    if !reply.starts_with(ACK_PREFIX) {
+        return None;
+    }
+    let (eighth, _) = reply.match_indices('.').nth(7)?;
+    let at = eighth + reply.get(eighth..)?.find('@')?;
+    let shown = reply.get(at + 1..).filter(|shown| !shown.is_empty())?;
+    Some((reply.get(..at)?, shown))
+}
