@@ -1,6 +1,5 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
@@ -18,9 +17,17 @@ pub(crate) struct Blocks {
     counters: Arc<Counters>,
     cache_bytes: usize,
     /// `None` after a failed reopen, until the next checkpoint tries again.
-    database: RwLock<Option<Database>>,
-    /// The last reopen failed, and what is open takes nothing that lasts.
-    read_only: AtomicBool,
+    open: RwLock<Option<Open>>,
+}
+
+/// What redb works on.
+#[derive(Debug)]
+enum Open {
+    /// The file: what is committed is in it.
+    Lasting(Database),
+    /// The file as it was when it could not be opened to write. It takes commits too, and keeps
+    /// them in memory alone: only reads go there.
+    Unwritten(Database),
 }
 
 impl Blocks {
@@ -35,8 +42,7 @@ impl Blocks {
             written: Arc::default(),
             counters,
             cache_bytes,
-            database: RwLock::new(None),
-            read_only: AtomicBool::new(false),
+            open: RwLock::new(None),
         };
         blocks.reopen()?;
         Ok(blocks)
@@ -60,10 +66,7 @@ impl Blocks {
     }
 
     fn open_anew(&self, closed: impl FnOnce()) -> Result<(), redb::Error> {
-        let mut slot = self
-            .database
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.open.write().unwrap_or_else(PoisonError::into_inner);
         drop(slot.take());
         closed();
         self.file.forget_cached();
@@ -79,15 +82,14 @@ impl Blocks {
             tables::create(&database)?;
             Ok(database)
         });
-        self.read_only.store(opened.is_err(), Ordering::Relaxed);
         match opened {
             Ok(database) => {
-                *slot = Some(database);
+                *slot = Some(Open::Lasting(database));
                 Ok(())
             }
             Err(error) => {
                 if matches!(error, redb::Error::Io(_)) {
-                    *slot = self.open_unwritten().ok();
+                    *slot = self.open_unwritten().ok().map(Open::Unwritten);
                 }
                 Err(error)
             }
@@ -105,14 +107,20 @@ impl Blocks {
         })
     }
 
-    /// Runs `work` on the open database.
-    pub(crate) fn with<R>(
+    /// Runs `work`, which changes what is there. A reader may have opened it anew since anybody
+    /// looked, so what would not last is refused here.
+    pub(crate) fn write<R>(
         &self,
         work: impl FnOnce(&Database) -> Result<R, redb::Error>,
     ) -> Result<R, redb::Error> {
-        let slot = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        let database = slot.as_ref().ok_or(redb::Error::DatabaseClosed)?;
-        guarded(|| work(database))
+        match &*self.slot() {
+            Some(Open::Lasting(database)) => guarded(|| work(database)),
+            Some(Open::Unwritten(_)) | None => Err(redb::Error::DatabaseClosed),
+        }
+    }
+
+    fn slot(&self) -> RwLockReadGuard<'_, Option<Open>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` on one consistent view.
@@ -123,7 +131,12 @@ impl Blocks {
         &self,
         mut work: impl FnMut(&ReadTransaction) -> Result<R, redb::Error>,
     ) -> Result<R, redb::Error> {
-        let mut read = || self.with(|database| work(&database.begin_read()?));
+        let mut read = || match &*self.slot() {
+            Some(Open::Lasting(database) | Open::Unwritten(database)) => {
+                guarded(|| work(&database.begin_read()?))
+            }
+            None => Err(redb::Error::DatabaseClosed),
+        };
         match read() {
             Err(redb::Error::PreviousIo | redb::Error::DatabaseClosed) => {
                 self.open_anew(|| ())?;
@@ -135,7 +148,7 @@ impl Blocks {
 
     /// Whether a failed reopen left it without a way to write.
     pub(crate) fn is_closed(&self) -> bool {
-        self.read_only.load(Ordering::Relaxed)
+        !matches!(&*self.slot(), Some(Open::Lasting(_)))
     }
 
     /// Bytes of the medium that the file holds.

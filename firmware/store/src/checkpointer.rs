@@ -251,7 +251,7 @@ impl<D: Disk> Checkpointer<D> {
 
 /// One transaction, read back.
 pub(crate) fn fold_into(blocks: &Blocks, delta: &Delta) -> Result<Folded, DiskFault> {
-    let done = blocks.with(|database| {
+    let done = blocks.write(|database| {
         let write = tables::begin(database)?;
         let folded = Fold::new(&write)?.run(delta)?;
         write.commit()?;

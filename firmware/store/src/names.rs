@@ -174,7 +174,7 @@ impl Content {
         lost: Option<&BTreeSet<StreamId>>,
     ) -> Result<usize, redb::Error> {
         let is_lost = |id: StreamId| lost.is_none_or(|lost| lost.contains(&id));
-        blocks.with(|database| {
+        blocks.write(|database| {
             let write = tables::begin(database)?;
             let mut back = BTreeSet::new();
             for (rows, pair) in [

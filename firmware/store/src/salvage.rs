@@ -245,7 +245,7 @@ impl Salvage<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.to.with(|database| {
+        self.to.write(|database| {
             let write = tables::begin(database)?;
             {
                 let mut to = write.open_table(table)?;

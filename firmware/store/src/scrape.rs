@@ -109,7 +109,7 @@ impl Scrape<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        let done = to.with(|database| {
+        let done = to.write(|database| {
             let write = tables::begin(database)?;
             let mut done = 0;
             for (key, value) in &rows {
@@ -169,7 +169,7 @@ impl Scrape<'_> {
         let Taken::All(names) = self.taken else {
             return Ok(());
         };
-        to.with(|database| {
+        to.write(|database| {
             let write = tables::begin(database)?;
             for definition in [tables::STREAMS, tables::STREAMS_COPY] {
                 let mut table = write.open_table(definition)?;

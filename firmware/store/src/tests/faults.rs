@@ -1,7 +1,13 @@
 use core::sync::atomic::Ordering::Relaxed;
 
+use std::sync::Arc;
+
 use super::memory::MemoryDisk;
 use super::scratch::{S, fetch, put, seqs, small, stream, write};
+use crate::blocks::Blocks;
+use crate::checkpointer::fold_into;
+use crate::delta::Delta;
+use crate::load::Loaded;
 use crate::{Disk as _, DiskFile as _, Store, StoreError, Woken};
 use core::time::Duration;
 use frond_ledger::{Batch, DiskFault, Need, Record, StreamId, Ticket};
@@ -31,6 +37,40 @@ fn a_failed_sync_ends_the_writer_for_good() {
     let (mut store, recovered) = open(&disk, 2);
     assert!(seqs(&recovered).starts_with(&[1]));
     write(&mut store, vec![put(3, "x")]).unwrap();
+}
+
+fn named(id: u32) -> Record {
+    let meta = Some(bytes::Bytes::from(format!("stream {id}")));
+    Record::Stream {
+        stream: StreamId(id),
+        meta,
+    }
+}
+
+/// The block store on a medium that cannot be written is open to be read, and its commits would
+/// pass for good ones.
+#[test]
+fn what_would_stay_in_memory_is_not_taken_for_folded() {
+    let disk = MemoryDisk::default();
+    let file = Arc::new(disk.open("blocks").unwrap());
+    let blocks = Blocks::open(file, 64 * 1024, Arc::default()).unwrap();
+    let fold = |id: u32| {
+        let mut delta = Delta::default();
+        delta.apply(&named(id));
+        delta.end_lsn = u64::from(id);
+        fold_into(&blocks, &delta)
+    };
+    let streams = || blocks.read(Loaded::read).unwrap().streams.len();
+    assert!(fold(1).is_ok());
+    disk.faults.sync.store(true, Relaxed);
+    assert!(fold(2).is_err() && blocks.reopen().is_err());
+    assert_eq!(streams(), 1, "reads go on");
+    assert!((0..3).all(|_| fold(3).is_err() && blocks.is_closed()));
+    disk.faults.sync.store(false, Relaxed);
+    blocks.reopen().unwrap();
+    assert_eq!(streams(), 1);
+    assert!(fold(3).is_ok() && !blocks.is_closed());
+    assert_eq!(streams(), 2);
 }
 
 #[test]
