@@ -57,6 +57,7 @@ impl Names {
             if !there.iter().any(|other| other == name) {
                 continue;
             }
+            settle(disk, name)?;
             // A file that cannot be read is a damaged one: nothing that is whole depends on it.
             let bytes = read_all(disk, name).inspect_err(|error| {
                 tracing::warn!(name, %error, "a file that names the streams cannot be read");
@@ -271,6 +272,15 @@ pub(crate) fn envelope<D: Disk>(disk: &D, name: &str) -> io::Result<Option<Envel
     }
     file.read_at(&mut bytes, 0)?;
     Ok(Envelope::decode(&bytes))
+}
+
+/// Has what is read come from the medium. A file that is whole only in memory, because its sync
+/// failed or never came, would stand for the one that is written over next.
+fn settle<D: Disk>(disk: &D, name: &str) -> io::Result<()> {
+    let file = disk.open(name)?;
+    file.sync_data()?;
+    file.forget_cached();
+    Ok(())
 }
 
 pub(crate) fn read_all<D: Disk>(disk: &D, name: &str) -> io::Result<Vec<u8>> {

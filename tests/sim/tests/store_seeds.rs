@@ -35,6 +35,15 @@ fn the_fourth_quarter_holds() {
     worlds(750..1000);
 }
 
+/// Of thirty thousand worlds those that a store did not survive: files that name the streams were
+/// whole in memory alone.
+#[test]
+fn rare_worlds_hold() {
+    for seed in [1447, 2489, 2618, 3357, 6642, 7779, 19_407, 23_863] {
+        worlds(seed..seed + 1);
+    }
+}
+
 /// The power also goes while everything is written anew under another key.
 #[test]
 fn keys_change_on_a_failing_disk() {

@@ -47,6 +47,35 @@ fn named(id: u32) -> Record {
     }
 }
 
+/// Whatever sync fails, whenever the power goes after the next start: one of two files that name
+/// the streams is whole.
+#[test]
+fn a_file_that_is_whole_only_in_memory_stands_for_no_other() {
+    for (fails, goes) in (0..16).flat_map(|fails| (0..16).map(move |goes| (fails, goes))) {
+        let disk = MemoryDisk::default();
+        let (mut store, _) = open(&disk, 1);
+        for id in 1..=2 {
+            write(&mut store, vec![named(id)]).unwrap();
+            store.checkpointer.checkpoint().unwrap();
+        }
+        write(&mut store, vec![named(3)]).unwrap();
+        disk.faults.syncs_left.store(fails, Relaxed);
+        let _ = store.checkpointer.checkpoint();
+        drop(store);
+        disk.faults.syncs_left.store(u64::MAX, Relaxed);
+        let (mut store, _) = open(&disk, 2);
+        write(&mut store, vec![named(4)]).unwrap();
+        disk.faults.syncs_left.store(goes, Relaxed);
+        let _ = store.checkpointer.checkpoint();
+        drop(store);
+        disk.cut();
+        disk.faults.syncs_left.store(u64::MAX, Relaxed);
+        let (_, recovered) = open(&disk, 3);
+        assert_eq!(recovered.damage, [], "{fails}, {goes}");
+        assert_eq!(recovered.streams.len(), 4);
+    }
+}
+
 /// The block store on a medium that cannot be written is open to be read, and its commits would
 /// pass for good ones.
 #[test]

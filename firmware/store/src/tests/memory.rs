@@ -1,17 +1,28 @@
 //! A disk in memory that fails when told to.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use crate::{Disk, DiskFile, Guard};
 
-type Content = Arc<Mutex<Vec<u8>>>;
+const PAGE_BYTES: usize = 4096;
+
+/// What a program sees of a file, and what the medium has of it.
+#[derive(Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    medium: Vec<u8>,
+    /// Pages that the next sync brings to the medium.
+    unsynced: BTreeSet<usize>,
+    /// Pages whose sync failed: they count as clean, and no later sync brings them there.
+    doomed: BTreeSet<usize>,
+}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemoryDisk {
-    files: Arc<Mutex<BTreeMap<String, Content>>>,
+    files: Arc<Mutex<BTreeMap<String, Arc<Mutex<Content>>>>>,
     pub(super) faults: Arc<Faults>,
 }
 
@@ -53,8 +64,64 @@ impl Default for Faults {
 #[derive(Debug)]
 pub(super) struct MemoryFile {
     name: String,
-    bytes: Content,
+    content: Arc<Mutex<Content>>,
     faults: Arc<Faults>,
+}
+
+impl MemoryDisk {
+    /// Cuts the power: of what was not synced only the lengths are left.
+    pub(super) fn cut(&self) {
+        for file in self.files.lock().unwrap().values() {
+            file.lock().unwrap().cut();
+        }
+    }
+}
+
+impl Content {
+    fn write(&mut self, data: &[u8], offset: usize) {
+        let end = offset + data.len();
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[offset..end].copy_from_slice(data);
+        let pages = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
+        self.doomed.retain(|page| !pages.contains(page));
+        self.unsynced.extend(pages);
+    }
+
+    fn set_len(&mut self, len: usize) {
+        let from = len.min(self.bytes.len()) / PAGE_BYTES;
+        self.bytes.resize(len, 0);
+        self.unsynced.extend(from..len.div_ceil(PAGE_BYTES));
+    }
+
+    fn sync(&mut self) {
+        self.medium.resize(self.bytes.len(), 0);
+        for page in core::mem::take(&mut self.unsynced) {
+            copy(&self.bytes, &mut self.medium, page);
+        }
+    }
+
+    fn forget(&mut self) {
+        for page in core::mem::take(&mut self.doomed) {
+            copy(&self.medium, &mut self.bytes, page);
+        }
+    }
+
+    fn cut(&mut self) {
+        self.doomed.append(&mut self.unsynced);
+        self.forget();
+    }
+}
+
+/// What `from` lacks of a page is zeros.
+fn copy(from: &[u8], to: &mut [u8], page: usize) {
+    let start = page * PAGE_BYTES;
+    let place = to.iter_mut().skip(start).take(PAGE_BYTES);
+    let bytes = from.iter().copied().skip(start);
+    for (slot, byte) in place.zip(bytes.chain(core::iter::repeat(0))) {
+        *slot = byte;
+    }
 }
 
 #[derive(Debug)]
@@ -75,7 +142,7 @@ impl Disk for MemoryDisk {
         let mut files = self.files.lock().unwrap();
         Ok(MemoryFile {
             name: name.into(),
-            bytes: Arc::clone(files.entry(name.into()).or_default()),
+            content: Arc::clone(files.entry(name.into()).or_default()),
             faults: Arc::clone(&self.faults),
         })
     }
@@ -123,7 +190,7 @@ impl MemoryFile {
         if self.faults.read_only.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
-        let grows = end > self.bytes.lock().unwrap().len() as u64;
+        let grows = end > self.content.lock().unwrap().bytes.len() as u64;
         let is_full = grows && self.faults.is_full.load(Ordering::Relaxed);
         if is_full || end > self.faults.file_bytes_max.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::StorageFull.into());
@@ -134,7 +201,7 @@ impl MemoryFile {
 
 impl DiskFile for MemoryFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.bytes.lock().unwrap().len() as u64)
+        Ok(self.content.lock().unwrap().bytes.len() as u64)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
@@ -143,8 +210,9 @@ impl DiskFile for MemoryFile {
         if bad.start < offset + buf.len() as u64 && offset < bad.end {
             return Err(io::Error::other("a bad sector"));
         }
-        let bytes = self.bytes.lock().unwrap();
-        let part = bytes.get(offset as usize..offset as usize + buf.len());
+        let content = self.content.lock().unwrap();
+        let part = offset as usize..offset as usize + buf.len();
+        let part = content.bytes.get(part);
         buf.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
     }
@@ -153,13 +221,10 @@ impl DiskFile for MemoryFile {
         let end = offset as usize + data.len();
         self.reach()?;
         self.room(end as u64)?;
-        let mut bytes = self.bytes.lock().unwrap();
-        if bytes.len() < end {
-            bytes.resize(end, 0);
-        }
-        bytes[offset as usize..end].copy_from_slice(data);
+        let mut content = self.content.lock().unwrap();
+        content.write(data, offset as usize);
         if self.faults.garble.load(Ordering::Relaxed) {
-            bytes[offset as usize + data.len() / 2] ^= 1;
+            content.bytes[offset as usize + data.len() / 2] ^= 1;
         }
         Ok(())
     }
@@ -169,15 +234,23 @@ impl DiskFile for MemoryFile {
         let is_last = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             left.checked_sub(1)
         });
+        let mut content = self.content.lock().unwrap();
         if is_last.is_err() || self.faults.sync.load(Ordering::Relaxed) {
+            let pages = core::mem::take(&mut content.unsynced);
+            content.doomed.extend(pages);
             return Err(io::Error::other("the medium is gone"));
         }
+        content.sync();
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.room(len)?;
-        self.bytes.lock().unwrap().resize(len as usize, 0);
+        self.content.lock().unwrap().set_len(len as usize);
         Ok(())
+    }
+
+    fn forget_cached(&self) {
+        self.content.lock().unwrap().forget();
     }
 }
