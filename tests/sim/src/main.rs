@@ -35,8 +35,9 @@ fn link(seed: u64) -> ExitCode {
     ExitCode::from(u8::from(report.verdict.is_err()))
 }
 
-/// Each twice: two runs of one seed must not differ.
+/// Each twice: two runs of one seed must not differ. All that break a promise are told.
 fn stores(from: u64, count: u64) -> ExitCode {
+    let mut failed = 0;
     for seed in from..from.saturating_add(count) {
         let runs = [(); 2].map(|()| store_world::run::<store_world::Plain>(seed));
         let broken = match runs {
@@ -45,10 +46,10 @@ fn stores(from: u64, count: u64) -> ExitCode {
             [Err(broken), _] | [_, Err(broken)] => broken,
         };
         println!("{broken}\nsim replay store {seed}");
-        return ExitCode::FAILURE;
+        failed += 1;
     }
-    println!("{count} stores from seed {from} hold");
-    ExitCode::SUCCESS
+    println!("{} of {count} stores from seed {from} hold", count - failed);
+    ExitCode::from(u8::from(failed > 0))
 }
 
 fn usage() -> ExitCode {
