@@ -28,4 +28,4 @@ mod world;
 
 pub use disk::Model;
 pub use medium::Medium;
-pub use world::{Contender, Plan, World};
+pub use world::{Contender, Encryption, Plan, World};

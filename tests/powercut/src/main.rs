@@ -1,5 +1,5 @@
 //! Pulls the plug of whole servers, many times:
-//! `cargo run --release -p powercut -- cuts=2000 [seed=N] [server=frond|nats-server|nats-server-always] [disk=ext4|posix] [control=lying]`.
+//! `cargo run --release -p powercut -- cuts=2000 [seed=N] [server=frond|nats-server|nats-server-always] [disk=ext4|posix] [key=chacha|aes] [control=lying]`.
 //!
 //! It runs in name spaces of its own, so that no mount is left behind however it ends.
 //!
@@ -19,10 +19,10 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use interop::load::Findings;
-use powercut::{Contender, Model, Plan, World};
+use powercut::{Contender, Encryption, Model, Plan, World};
 
 const USAGE: &str = "usage: powercut [cuts=COUNT] [seed=N] [server=frond|nats-server|nats-server-always] \
-    [disk=ext4|posix] [control=lying]";
+    [disk=ext4|posix] [key=chacha|aes] [control=lying]";
 /// The first word when the name spaces are made.
 const APART: &str = "apart";
 const TOLD_EVERY: u64 = 50;
@@ -53,6 +53,7 @@ fn plan(words: impl Iterator<Item = String>) -> Option<(Plan, u64)> {
     let mut plan = Plan {
         contender: Contender::Frond,
         model: Model::Ext4,
+        encryption: Encryption::Off,
         seed: 1,
         cuts_max: u64::MAX,
     };
@@ -65,6 +66,8 @@ fn plan(words: impl Iterator<Item = String>) -> Option<(Plan, u64)> {
             ("server", "nats-server-always") => plan.contender = Contender::RealAlways,
             ("disk", "ext4") => plan.model = Model::Ext4,
             ("disk", "posix") => plan.model = Model::Posix,
+            ("key", "chacha") => plan.encryption = Encryption::ChaCha,
+            ("key", "aes") => plan.encryption = Encryption::Aes,
             ("control", "lying") => plan.model = Model::Lying,
             _ => return None,
         }
@@ -107,12 +110,13 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{} cuts of {} ({} while it started) in {} worlds on a disk as {:?}, {} promises: {}; {} worlds with a finding; {:.0?}",
+        "{} cuts of {} ({} while it started) in {} worlds on a disk as {:?}, encryption {:?}, {} promises: {}; {} worlds with a finding; {:.0?}",
         total.cuts,
         plan.contender.name(),
         total.cuts_at_start,
         total.worlds,
         plan.model,
+        plan.encryption,
         total.promises,
         total.findings,
         total.with_findings,

@@ -55,6 +55,27 @@ impl Contender {
     }
 }
 
+/// How what is stored is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encryption {
+    /// Not at all.
+    Off,
+    /// With ChaCha20-Poly1305.
+    ChaCha,
+    /// With AES-GCM.
+    Aes,
+}
+
+impl Encryption {
+    fn options(self) -> &'static str {
+        match self {
+            Self::Off => "",
+            Self::ChaCha => "key: \"a key\", cipher: chacha, ",
+            Self::Aes => "key: \"a key\", cipher: aes, ",
+        }
+    }
+}
+
 /// What a world is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
@@ -62,6 +83,8 @@ pub struct Plan {
     pub contender: Contender,
     /// On which disk; one that lies does so after the streams are made.
     pub model: Model,
+    /// How what it stores is encrypted.
+    pub encryption: Encryption,
     /// What decides the moments, the load and what is left.
     pub seed: u64,
     /// No more cuts than these.
@@ -146,8 +169,9 @@ impl Rig {
         );
         let http = format!("127.0.0.1:{}", free_port());
         let config = format!(
-            "listen: \"127.0.0.1:-1\"\nhttp: \"{http}\"\njetstream {{ {}store_dir: \"{}\" }}\n",
+            "listen: \"127.0.0.1:-1\"\nhttp: \"{http}\"\njetstream {{ {}{}store_dir: \"{}\" }}\n",
             plan.contender.options(),
+            plan.encryption.options(),
             medium.path().display()
         );
         let server = Server::start(plan.contender.kind(), &Setup::config(&config));
