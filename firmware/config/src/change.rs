@@ -3,6 +3,9 @@
 
 mod applied;
 mod kept;
+mod peers;
+
+pub use peers::ClusterChange;
 
 use crate::config::Config;
 use crate::options::remote::Remote;
@@ -15,6 +18,8 @@ pub struct Changes {
     pub options: Vec<Change>,
     /// What happens to the dialled leafnodes.
     pub remotes: Vec<RemoteChange>,
+    /// What happens to the routes; `None`: nothing.
+    pub cluster: Option<ClusterChange>,
 }
 
 /// An option that a running server takes over.
@@ -92,6 +97,8 @@ pub enum Reloadable {
     MaxConnectionsMemory,
     /// `no_fast_producer_stall`
     NoFastProducerStall,
+    /// `cluster`; with TLS always: its files are read again.
+    Cluster,
     /// `jetstream.max_mem`, which may only grow.
     MaxMemory,
     /// `jetstream.max_file`, which may only grow.
@@ -104,6 +111,8 @@ pub enum Reloadable {
     PortsFileDir,
     /// `log_file`
     LogFile,
+    /// `cluster.routes`
+    Routes,
     /// `write_deadline`
     WriteDeadline,
     /// `max_traced_msg_len`
@@ -152,6 +161,8 @@ impl Reloadable {
             Self::PingMax => "ping_max",
             Self::WriteDeadline => "write_deadline",
             Self::ClientAdvertise => "client_advertise",
+            Self::Cluster => "cluster",
+            Self::Routes => "cluster routes",
             Self::PidFile => "pid_file",
             Self::PortsFileDir => "ports_file_dir",
             Self::ConnectErrorReports => "connect_error_reports",
@@ -204,7 +215,7 @@ pub fn changes(old: &Config, new: &Config) -> Result<Changes, ReloadRefused> {
 impl Changes {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
-        self.options.is_empty() && self.remotes.is_empty()
+        self.options.is_empty() && self.remotes.is_empty() && self.cluster.is_none()
     }
 
     fn note<T: PartialEq>(

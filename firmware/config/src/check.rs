@@ -34,6 +34,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.operator();
     checker.users();
     checker.leafnodes();
+    checker.gateway();
     checker.cluster();
     checker.jetstream();
     checker.websocket();
@@ -324,14 +325,7 @@ pub(crate) fn advice(config: &Config) -> Vec<String> {
     if has_plain_passwords(config) {
         advice.push("Plaintext passwords detected, use nkeys or bcrypt".to_owned());
     }
-    if let Some(tls) = &config.cluster.tls
-        && config.cluster.listen.is_some()
-        && tls.insecure
-    {
-        let text = "TLS certificate chain and hostname of solicited routes will not be verified. DO \
-                    NOT USE IN PRODUCTION!";
-        advice.push(text.to_owned());
-    }
+    advice.extend(peers::advice(config));
     if !config.default_js_domain.is_empty() {
         let text = "The option `default_js_domain` is a temporary backwards compatibility measure \
                     and will be removed";

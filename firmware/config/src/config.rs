@@ -4,6 +4,7 @@ use crate::options::accounts::Account;
 use crate::options::auth::Authorization;
 use crate::options::cluster::Cluster;
 use crate::options::features::FeatureFlags;
+use crate::options::gateway::Gateway;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
@@ -101,6 +102,8 @@ pub struct Config {
     pub leafnodes: LeafNodes,
     /// Routes to the other servers of this cluster.
     pub cluster: Cluster,
+    /// The way to other clusters.
+    pub gateway: Gateway,
     /// WebSocket clients.
     pub websocket: WebSocket,
     /// Account to the domain its JetStream requests go to.
@@ -158,6 +161,7 @@ impl Default for Config {
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             cluster: Cluster::default(),
+            gateway: Gateway::default(),
             websocket: WebSocket::default(),
             default_js_domain: BTreeMap::new(),
             feature_flags: FeatureFlags::default(),
@@ -269,6 +273,13 @@ impl Config {
         } else {
             Err(ConfigErrors(errors))
         }
+    }
+
+    /// What the cluster is called; `None`: nobody said, so a name is made up where one is needed.
+    #[must_use]
+    pub fn cluster_name(&self) -> Option<&str> {
+        let name = self.cluster.name.as_deref();
+        name.or(self.gateway.name.as_deref())
     }
 
     /// The name of the system account; `None`: there is none.

@@ -26,7 +26,9 @@ mod source;
 mod unsupported;
 mod value;
 
-pub use change::{Change, Changes, ReloadRefused, Reloadable, RemoteChange, changes};
+pub use change::{
+    Change, Changes, ClusterChange, ReloadRefused, Reloadable, RemoteChange, changes,
+};
 pub use check::Abilities;
 pub use config::{Config, Loaded, load, load_text};
 pub use error::{ConfigError, ConfigErrors};
@@ -37,6 +39,7 @@ pub use options::cluster::{Cluster, RoutePermissions};
 pub use options::compression::Compression;
 pub use options::exports::{Export, ExportKind, Latency, Response, ServiceExport};
 pub use options::features::FeatureFlags;
+pub use options::gateway::{Gateway, RemoteGateway};
 pub use options::imports::{Import, ImportKind};
 pub use options::jetstream::{JetStream, JetStreamLimits, Sync};
 pub use options::jetstream_encryption::{JetStreamEncryption, StoreCipher};

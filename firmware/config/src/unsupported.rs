@@ -30,6 +30,8 @@ pub(crate) enum Block {
     Proxies,
     Proxy,
     Cluster,
+    Gateway,
+    RemoteGateway,
 }
 
 impl Block {
@@ -66,7 +68,9 @@ impl Block {
             | Self::WebSocketAuthorization
             | Self::Proxies
             | Self::Proxy
-            | Self::Cluster => format!("unknown field {key}"),
+            | Self::Cluster
+            | Self::Gateway
+            | Self::RemoteGateway => format!("unknown field {key}"),
         }
     }
 }
@@ -108,6 +112,8 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Proxies => PROXIES,
         Block::Proxy => PROXY,
         Block::Cluster => CLUSTER,
+        Block::Gateway => GATEWAY,
+        Block::RemoteGateway => REMOTE_GATEWAY,
     };
     keys.split_ascii_whitespace()
 }
@@ -139,7 +145,9 @@ fn unsupported(block: Block) -> &'static str {
         | Block::Callout
         | Block::Proxies
         | Block::Proxy
-        | Block::Cluster => "",
+        | Block::Cluster
+        | Block::Gateway
+        | Block::RemoteGateway => "",
         Block::Tls => TLS_UNSUPPORTED,
     }
 }
@@ -159,9 +167,9 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate proxy_protocol cluster";
+    prof_port prof_block_rate proxy_protocol cluster gateway";
 const TOP_UNSUPPORTED: &str = "\
-    ocsp ocsp_cache gateway mqtt";
+    ocsp ocsp_cache mqtt";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
     permissions proxy_required auth_callout auth_hook";
@@ -237,6 +245,10 @@ const CLUSTER: &str = "\
     name listen port host net authorization routes tls cluster_advertise advertise no_advertise \
     connect_retries connect_backoff permissions pool_size accounts compression ping_interval \
     ping_max write_deadline write_timeout";
+const GATEWAY: &str = "\
+    name listen port host net authorization tls advertise connect_retries connect_backoff \
+    gateways reject_unknown reject_unknown_cluster write_deadline write_timeout";
+const REMOTE_GATEWAY: &str = "name tls url urls";
 const COMPRESSION: &str = "mode rtt_thresholds thresholds rtts rtt";
 
 #[cfg(test)]

@@ -16,7 +16,10 @@ use crate::tls::Contexts;
 /// # Errors
 /// What it has not, with the place in the file.
 pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String> {
-    let may = Abilities { cluster: false };
+    let may = Abilities {
+        cluster: false,
+        gateway: false,
+    };
     let able = config.check_abilities(product.name, may);
     able.map_err(|errors| errors.to_string())
 }

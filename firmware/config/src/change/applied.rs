@@ -20,6 +20,7 @@ pub(super) fn collect(
     limits(old, new, changes);
     sizes(&old.jetstream, &new.jetstream, changes)?;
     remotes(&old.leafnodes.remotes, &new.leafnodes.remotes, changes);
+    super::peers::collect(old, new, changes);
     Ok(())
 }
 

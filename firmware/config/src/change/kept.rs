@@ -19,11 +19,12 @@ pub(super) fn check(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     operators_are_kept(&old.operator_mode, &new.operator_mode)?;
     jetstream_is_kept(&old.jetstream, &new.jetstream)?;
     leafnodes_are_kept(&old.leafnodes, &new.leafnodes)?;
-    websocket_is_kept(&old.websocket, &new.websocket)
+    websocket_is_kept(&old.websocket, &new.websocket)?;
+    super::peers::check(old, new)
 }
 
 /// Refuses a change of an option, showing it as nats-server does.
-fn kept<T: PartialEq>(
+pub(super) fn kept<T: PartialEq>(
     name: &str,
     old: &T,
     new: &T,

@@ -1,11 +1,14 @@
-//! Rules of clusters.
-//! spec: nats-server v2.15.1 server/server.go `validateCluster`
+//! Rules of clusters and the ways between them.
+//! spec: nats-server v2.15.1 server/server.go `validateCluster`, server/gateway.go
+//! `validateGatewayOptions`
 
 use super::{Checker, is_host_port};
 use crate::config::Config;
 use crate::error::ConfigError;
 use crate::options::cluster::Cluster;
+use crate::options::gateway::Gateway;
 use crate::options::peers::wrong_name;
+use crate::options::tls::Tls;
 use std::collections::BTreeSet;
 
 /// What kinds of other servers a program can be connected with, besides leafnodes.
@@ -13,6 +16,8 @@ use std::collections::BTreeSet;
 pub struct Abilities {
     /// It has routes: `cluster`.
     pub cluster: bool,
+    /// It has gateways: `gateway`.
+    pub gateway: bool,
 }
 
 /// The blocks that ask for what the program cannot do.
@@ -25,16 +30,82 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
         let text = format!("\"cluster\": {program} joins no cluster, frond-hub does");
         checker.error(CLUSTER, text, "run frond-hub, or remove the block");
     }
+    if !may.gateway && config.gateway != Gateway::default() {
+        let text = format!("\"gateway\": {program} has no gateways, frond-hub does");
+        checker.error(GATEWAY, text, "run frond-hub, or remove the block");
+    }
     checker.errors
 }
 
+/// What a start warns about.
+pub(super) fn advice(config: &Config) -> impl Iterator<Item = String> {
+    let (cluster, gateway) = (&config.cluster, &config.gateway);
+    let insecure = |tls: &Option<Tls>| tls.as_ref().is_some_and(|tls| tls.insecure);
+    let routes = cluster.listen.is_some() && insecure(&cluster.tls);
+    let remotes = gateway.gateways.iter().any(|remote| insecure(&remote.tls));
+    let gateways = gateway.listen.is_some() && (insecure(&gateway.tls) || remotes);
+    let kinds = [("routes", routes), ("gateways", gateways)];
+    kinds.into_iter().filter(|(_, on)| *on).map(|(kind, _)| {
+        format!(
+            "TLS certificate chain and hostname of solicited {kind} will not be verified. DO NOT \
+             USE IN PRODUCTION!"
+        )
+    })
+}
+
 const CLUSTER: &[&str] = &["cluster"];
+const GATEWAY: &[&str] = &["gateway"];
 
 impl Checker<'_> {
+    pub(super) fn gateway(&mut self) {
+        let config = self.config;
+        let gateway = &config.gateway;
+        if !gateway.is_defined() {
+            return;
+        }
+        if config.leafnodes.listen.is_some() && config.system_account.is_none() {
+            let text = "leaf nodes and gateways (both being defined) require a system account to \
+                        also be configured";
+            self.error(GATEWAY, text, "name it: system_account");
+        }
+        let Some(name) = &gateway.name else {
+            return self.error(GATEWAY, "gateway has no name", "add name: \"A\"");
+        };
+        if let Some(why) = wrong_name("gateway", name) {
+            self.error(GATEWAY, why, "choose another");
+        }
+        if gateway.listen.is_none() {
+            let text =
+                format!("gateway {name:?} has no port specified (select -1 for random port)");
+            self.error(GATEWAY, text, "add port: 7222");
+        }
+        for (index, remote) in gateway.gateways.iter().enumerate() {
+            if remote.name.is_empty() {
+                let text = format!("gateway in the list {index} has no name");
+                self.error(GATEWAY, text, "add name: \"B\"");
+            } else if remote.urls.is_empty() {
+                let text = format!("gateway {:?} has no URL", remote.name);
+                self.error(GATEWAY, text, "add url: \"nats://host:7222\"");
+            }
+        }
+        if let Some(advertise) = &gateway.advertise
+            && !is_host_port(advertise)
+        {
+            let text = format!("invalid Gateway.Advertise value of {advertise}");
+            self.error(GATEWAY, text, "write host:port");
+        }
+    }
+
     pub(super) fn cluster(&mut self) {
         let cluster = &self.config.cluster;
-        if let Some(why) = cluster.name.as_deref().and_then(wrong_name) {
-            self.error(CLUSTER, format!("cluster name {why}"), "choose another");
+        let name = cluster.name.as_deref();
+        if let Some(why) = name.and_then(|name| wrong_name("cluster", name)) {
+            self.error(CLUSTER, why, "choose another");
+        }
+        let gateway = self.config.gateway.name.as_deref();
+        if gateway.is_some() && name.is_some() && gateway != name {
+            let text = "cluster name conflicts between cluster and gateway definitions";
+            self.error(GATEWAY, text, "they are one name");
         }
         if let Some(advertise) = &cluster.advertise
             && !is_host_port(advertise)
@@ -72,7 +143,7 @@ impl Checker<'_> {
             let text = "jetstream cluster requires `server_name` to be set";
             self.error(&["jetstream"], text, "");
         }
-        if cluster.name.is_none() {
+        if config.cluster_name().is_none() {
             let text = "jetstream cluster requires `cluster.name` to be set";
             self.error(CLUSTER, text, "");
         }

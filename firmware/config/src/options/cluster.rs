@@ -1,3 +1,5 @@
+mod flags;
+
 use crate::limits::ROUTE_PING_SECONDS_MAX;
 use crate::options::compression::Compression;
 use crate::options::peers::{self, PeerAuthorization};

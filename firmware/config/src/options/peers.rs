@@ -74,9 +74,9 @@ impl PeerAuthorization {
 /// The name of a cluster or of its gateway, which `of` says.
 pub(crate) fn read_name(of: &str, value: &Value, report: &mut Report) -> Option<Option<String>> {
     let name = report.text(value)?;
-    match name.as_deref().and_then(wrong_name) {
+    match name.as_deref().and_then(|name| wrong_name(of, name)) {
         Some(why) => {
-            report.error(&value.at, format!("{of} name {why}"), "choose another");
+            report.error(&value.at, why, "choose another");
             None
         }
         None => Some(name),
@@ -84,11 +84,11 @@ pub(crate) fn read_name(of: &str, value: &Value, report: &mut Report) -> Option<
 }
 
 /// Why a cluster cannot be called so.
-pub(crate) fn wrong_name(name: &str) -> Option<&'static str> {
+pub(crate) fn wrong_name(of: &str, name: &str) -> Option<String> {
     if name.contains(' ') {
-        Some("cannot contain spaces")
+        Some(format!("{of} name cannot contain spaces"))
     } else if name == RESERVED_NAME {
-        Some("is reserved")
+        Some("cluster name is reserved".to_owned())
     } else {
         None
     }

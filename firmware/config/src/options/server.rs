@@ -3,6 +3,7 @@ use crate::limits::{LAME_DUCK_SECONDS_MIN, PAYLOAD_BYTES_MAX};
 use crate::options::accounts;
 use crate::options::auth::{Authorization, Names};
 use crate::options::cluster::Cluster;
+use crate::options::gateway::Gateway;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
 use crate::options::proxies::Proxies;
@@ -453,6 +454,7 @@ fn read_blocks(
             }
         }
         "cluster" => set(&mut config.cluster, Cluster::read(value, report)),
+        "gateway" => set(&mut config.gateway, Gateway::read(value, report)),
         "websocket" | "ws" => set(&mut config.websocket, WebSocket::read(value, report)),
         _ => return false,
     }

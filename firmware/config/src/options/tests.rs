@@ -308,7 +308,7 @@ fn compression_ends_as_off() {
 
 #[test]
 fn all_errors_are_told_with_place_and_remedy() {
-    let text = "prot: 4222\nmax_payload: big\nauthorization {\n  usres: []\n}\ngateway {}\n";
+    let text = "prot: 4222\nmax_payload: big\nauthorization {\n  usres: []\n}\nmqtt {}\n";
     assert_eq!(
         errors(text),
         [
@@ -316,7 +316,7 @@ fn all_errors_are_told_with_place_and_remedy() {
             "x.conf:2:1: interface conversion: interface {} is string, not int64 \
              (write a whole number, without quotes)",
             "x.conf:4:3: unknown field \"usres\" (did you mean \"users\"?)",
-            "x.conf:6:1: not supported yet: \"gateway\", line 6 (remove it to start)",
+            "x.conf:6:1: not supported yet: \"mqtt\", line 6 (remove it to start)",
         ]
     );
 }

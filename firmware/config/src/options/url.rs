@@ -95,22 +95,32 @@ impl RemoteUrl {
             Some((userinfo, address)) => (Some(userinfo), address),
             None => (None, authority),
         };
-        let (user, password) = match userinfo.map(|u| u.split_once(':').ok_or(u)) {
-            None => (None, None),
-            Some(Err(user)) => (Some(unescape(user)?), None),
-            Some(Ok((user, password))) => (Some(unescape(user)?), Some(unescape(password)?)),
-        };
+        let (user, password) = credentials(userinfo)?;
         let (host, port) = split_address(address)?;
         Ok(Self {
             scheme: scheme.to_ascii_lowercase(),
             host: host.to_owned(),
             port: port.unwrap_or(Self::DEFAULT_PORT),
             user,
-            password: password.map(Secret::new),
+            password,
             path: path.to_owned(),
             explicit_port: port.is_some(),
         })
     }
+}
+
+/// What stands before the `@`.
+pub(crate) fn credentials(
+    userinfo: Option<&str>,
+) -> Result<(Option<String>, Option<Secret>), UrlError> {
+    Ok(match userinfo.map(|u| u.split_once(':').ok_or(u)) {
+        None => (None, None),
+        Some(Err(user)) => (Some(unescape(user)?), None),
+        Some(Ok((user, password))) => {
+            let password = Secret::new(unescape(password)?);
+            (Some(unescape(user)?), Some(password))
+        }
+    })
 }
 
 fn split_address(address: &str) -> Result<(&str, Option<u16>), UrlError> {

@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 27] = [
+const BLOCKS: [Block; 29] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -29,6 +29,8 @@ const BLOCKS: [Block; 27] = [
     Block::Proxies,
     Block::Proxy,
     Block::Cluster,
+    Block::Gateway,
+    Block::RemoteGateway,
 ];
 
 /// A file with `item` in `block`.
@@ -61,6 +63,8 @@ fn within(block: Block, item: &str) -> String {
         Block::Proxies => ("proxies {", "}"),
         Block::Proxy => ("proxies { trusted: [{", "}] }"),
         Block::Cluster => ("cluster {", "}"),
+        Block::Gateway => ("gateway {", "}"),
+        Block::RemoteGateway => ("gateway { gateways: [{", "}] }"),
     };
     format!("{before}{item}{after}")
 }
