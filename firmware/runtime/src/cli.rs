@@ -184,27 +184,31 @@ pub(crate) struct Cli {
     pub(crate) help: bool,
 
     #[command(flatten)]
-    pub(crate) later: Later,
+    pub(crate) cluster: ClusterFlags,
 }
 
-/// Flags nats-server knows and this server refuses by name until they are built.
+/// The flags of the `cluster` block.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(rename_all = "snake_case")]
-pub(crate) struct Later {
-    #[arg(long, hide = true)]
-    routes: Option<String>,
-    #[arg(long, hide = true)]
-    cluster: Option<String>,
-    #[arg(long, hide = true)]
-    cluster_name: Option<String>,
-    #[arg(long, hide = true)]
-    cluster_listen: Option<String>,
-    #[arg(long, hide = true)]
-    cluster_advertise: Option<String>,
-    #[arg(long, hide = true)]
-    no_advertise: Option<bool>,
-    #[arg(long, hide = true)]
-    connect_retries: Option<String>,
+#[command(rename_all = "snake_case", next_help_heading = "Cluster")]
+pub(crate) struct ClusterFlags {
+    /// Servers to dial, separated by commas
+    #[arg(long, value_name = "URLS")]
+    pub(crate) routes: Option<String>,
+    /// Where servers connect, as nats://user:password@host:6222 (--cluster_listen); empty: nowhere
+    #[arg(long = "cluster", value_name = "URL")]
+    pub(crate) listen: Option<String>,
+    /// Name of the cluster
+    #[arg(long = "cluster_name", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Address announced to other servers
+    #[arg(long = "cluster_advertise", value_name = "HOST:PORT")]
+    pub(crate) advertise: Option<String>,
+    /// Don't tell other servers where clients connect
+    #[arg(long, value_name = "BOOL", require_equals = true)]
+    pub(crate) no_advertise: Option<bool>,
+    /// How often to try again to dial servers that were only heard of
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) connect_retries: Option<i64>,
 }
 
 const AFTER_HELP: &str = "\
@@ -219,27 +223,6 @@ impl Cli {
     /// What to print before exiting with 1.
     pub(crate) fn parse_from_process() -> Result<Self, String> {
         let words = args::normalise(std::env::args())?;
-        let cli = Self::try_parse_from(words).map_err(|error| error.to_string())?;
-        match cli.later.given() {
-            Some(name) => Err(format!("not supported yet: flag --{name}")),
-            None => Ok(cli),
-        }
-    }
-}
-
-impl Later {
-    fn given(&self) -> Option<&'static str> {
-        let on = |flag: Option<bool>| flag == Some(true);
-        [
-            ("routes", self.routes.is_some()),
-            ("cluster", self.cluster.is_some()),
-            ("cluster_name", self.cluster_name.is_some()),
-            ("cluster_listen", self.cluster_listen.is_some()),
-            ("cluster_advertise", self.cluster_advertise.is_some()),
-            ("no_advertise", on(self.no_advertise)),
-            ("connect_retries", self.connect_retries.is_some()),
-        ]
-        .into_iter()
-        .find_map(|(name, given)| given.then_some(name))
+        Self::try_parse_from(words).map_err(|error| error.to_string())
     }
 }

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 
-use frond_config::{Config, ConfigError, ConfigErrors, Listen, Secret, Source, Tls};
+use frond_config::{Cluster, Config, ConfigError, ConfigErrors, Listen, Secret, Source, Tls};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, ClusterFlags};
 
 /// What a start works from: the file, with the flags laid over it.
 #[derive(Clone, Debug)]
@@ -145,8 +145,26 @@ impl Options {
         set(&mut config.log.remote_syslog, cli.remote_syslog.clone());
         set(&mut config.log.size_limit, cli.log_size_limit);
         put(&mut config.jetstream.enabled, cli.jetstream);
+        overlay_cluster(&mut config.cluster, &cli.cluster)?;
         overlay_tls(config, cli)
     }
+}
+
+/// spec: nats-server v2.15.1 server/opts.go `ConfigureOptions`
+fn overlay_cluster(cluster: &mut Cluster, flags: &ClusterFlags) -> Result<(), OptionsError> {
+    set(&mut cluster.name, flags.name.clone());
+    set(&mut cluster.advertise, flags.advertise.clone());
+    put(&mut cluster.no_advertise, flags.no_advertise);
+    let retries = flags.connect_retries;
+    let retries = retries.map(|retries| u64::try_from(retries).unwrap_or(0));
+    put(&mut cluster.connect_retries, retries);
+    if let Some(url) = &flags.listen {
+        cluster.listen_at(url).map_err(OptionsError::Flag)?;
+    }
+    if let Some(routes) = &flags.routes {
+        cluster.dial(routes).map_err(OptionsError::Flag)?;
+    }
+    Ok(())
 }
 
 /// spec: nats-server v2.15.1 server/opts.go `ConfigureOptions`, `configureTLS`
