@@ -13,7 +13,7 @@ use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::item::{ConsumerKept, Extent, Item, Message, Pair, PendingAck};
 use crate::limits::{ENTRIES_MAX, FILE_BYTES_MAX, MESSAGE_BYTES_MAX, NAME_BYTES_MAX};
-use crate::s2::{Uvarint, put_uvarint, uvarint};
+use crate::uvarint::{Uvarint, put_uvarint, uvarint};
 
 pub(crate) const MAGIC: &[u8; 8] = b"NATSARC1";
 pub(crate) const STATE: &str = "state.json";

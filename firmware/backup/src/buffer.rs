@@ -26,13 +26,19 @@ impl Buffer {
     }
 
     /// Adds at the end.
+    #[cfg(test)]
     pub(crate) fn push(&mut self, more: &[u8]) {
+        self.room().extend_from_slice(more);
+    }
+
+    /// Where more is added, at the end.
+    pub(crate) fn room(&mut self) -> &mut Vec<u8> {
         if self.read > 0 && self.read >= self.bytes.len() / 2 {
             self.bytes.drain(..self.read);
             self.bytes.shrink_to(BUFFER_BYTES_KEPT);
             self.read = 0;
         }
-        self.bytes.extend_from_slice(more);
+        &mut self.bytes
     }
 
     /// The first `len` bytes are read.

@@ -31,6 +31,15 @@ pub enum Fault {
     Flood,
 }
 
+impl From<frond_s2::Fault> for Fault {
+    fn from(fault: frond_s2::Fault) -> Self {
+        match fault {
+            frond_s2::Fault::Frames => Self::Frames,
+            frond_s2::Fault::Flood => Self::Flood,
+        }
+    }
+}
+
 impl Fault {
     /// A part is missing, or is where it must not be.
     pub(crate) fn content(text: &str) -> Self {

@@ -10,15 +10,14 @@
 
 mod archive;
 mod buffer;
-mod crc32c;
 mod fault;
 mod gone;
 mod highway;
 mod item;
 pub mod limits;
 mod reader;
-mod s2;
 mod tarball;
+mod uvarint;
 mod writer;
 
 pub use fault::Fault;

@@ -1,11 +1,5 @@
 //! Every bound of this crate, named by its unit.
 
-/// Bytes that one written frame holds before compression.
-pub const FRAME_BYTES_WRITTEN: usize = 64 * 1024;
-/// Bytes that one frame may hold unpacked: S2's own bound.
-pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Bytes of one frame as it comes, with its checksum.
-pub const CHUNK_BYTES_MAX: usize = FRAME_BYTES_MAX + FRAME_BYTES_MAX / 6 + 64;
 /// A name in the archive: a message's subject, or a path.
 pub const NAME_BYTES_MAX: usize = 64 * 1024;
 /// One message with all its parts, as nats-server bounds a record.
@@ -21,5 +15,3 @@ pub const ENTRIES_MAX: usize = 512 * 1024;
 pub const ENTRY_BYTES: usize = 48;
 /// Bytes that a buffer which is empty keeps for what comes next.
 pub const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
-/// Bytes that may wait to be read, unless they came in one piece.
-pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -1,9 +1,10 @@
+use frond_s2::FrameReader;
+
 use crate::archive::{ArchiveReader, MAGIC};
 use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::item::Item;
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::s2::FrameReader;
 use crate::tarball::TarReader;
 
 /// Reads a backup of either form, as its bytes come.
@@ -54,7 +55,7 @@ impl Reader {
         if self.is_over() {
             return Ok(());
         }
-        self.frames.feed(bytes)
+        Ok(self.frames.feed(bytes)?)
     }
 
     /// Bytes that it takes, about.
@@ -83,10 +84,9 @@ impl Reader {
             if self.is_over() {
                 return Ok(None);
             }
-            let Some(frame) = self.frames.next()? else {
+            if !self.frames.next(self.plain.room())? {
                 return Ok(None);
-            };
-            self.plain.push(&frame);
+            }
         }
     }
 

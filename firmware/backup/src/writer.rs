@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
+use frond_s2::FrameWriter;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::archive::{CONSUMERS, Head, MAGIC, STATE, State, Written};
 use crate::item::{ConsumerKept, PendingAck};
-use crate::s2::FrameWriter;
 
 /// Writes a backup in the form of 2.15: the state, as many consumers as it tells, the messages,
 /// the end.

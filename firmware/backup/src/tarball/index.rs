@@ -177,7 +177,7 @@ fn chunk<const LEN: usize>(bytes: &mut Bytes) -> Option<[u8; LEN]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::s2::put_uvarint;
+    use crate::uvarint::put_uvarint;
 
     /// An index of one block whose set has these nodes.
     fn written(extent: (u64, u64), nodes: &[(u64, [u64; SET_BUCKETS])]) -> Bytes {

@@ -5,7 +5,7 @@
 use crate::archive::unzigzag;
 use crate::item::{ConsumerKept, PendingAck};
 use crate::limits::ENTRIES_MAX;
-use crate::s2::{Uvarint, uvarint};
+use crate::uvarint::{Uvarint, uvarint};
 
 const MAGIC: u8 = 22;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -89,7 +89,7 @@ fn at_most(count: u64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::item::Pair;
-    use crate::s2::put_uvarint;
+    use crate::uvarint::put_uvarint;
 
     #[test]
     fn progress_is_read_relative_to_its_floor() {

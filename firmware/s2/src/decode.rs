@@ -1,39 +1,54 @@
 //! One block, with everything that S2 writes: also copies that repeat the last distance.
 
-use super::{Uvarint, uvarint};
 use crate::fault::Fault;
 use crate::limits::FRAME_BYTES_MAX;
 
-/// Unpacks a block.
+/// Unpacks a block, behind what `out` holds.
 ///
 /// # Errors
-/// When it is damaged, or larger unpacked than a frame may be.
-pub(super) fn decode(block: &[u8]) -> Result<Vec<u8>, Fault> {
-    let Uvarint::Value(len, start) = uvarint(block) else {
-        return Err(Fault::Frames);
-    };
-    let len = usize::try_from(len).map_err(|_| Fault::Frames)?;
+/// When it is damaged, or larger unpacked than a frame may be; then `out` is as before.
+pub(crate) fn decode(block: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+    let (len, rest) = unpacked_len(block).ok_or(Fault::Frames)?;
     if len > FRAME_BYTES_MAX {
         return Err(Fault::Frames);
     }
+    let start = out.len();
     let mut block = Block {
-        rest: block.get(start..).unwrap_or_default(),
-        out: Vec::with_capacity(len),
-        len,
+        rest,
+        start,
+        end: start + len,
+        out,
         offset: 0,
     };
-    while !block.rest.is_empty() {
-        block.step().ok_or(Fault::Frames)?;
+    let mut sound = true;
+    while sound && !block.rest.is_empty() {
+        sound = block.step().is_some();
     }
-    (block.out.len() == len)
-        .then_some(block.out)
-        .ok_or(Fault::Frames)
+    if sound && block.out.len() == block.end {
+        return Ok(());
+    }
+    block.out.truncate(start);
+    Err(Fault::Frames)
+}
+
+/// How long it is unpacked, and what is behind that number: seven bits to a byte, at most 32 bits.
+fn unpacked_len(block: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value = 0_u64;
+    for (place, byte) in block.iter().take(5).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some((usize::try_from(value).ok()?, block.get(place + 1..)?));
+        }
+    }
+    None
 }
 
 struct Block<'a> {
     rest: &'a [u8],
-    out: Vec<u8>,
-    len: usize,
+    out: &'a mut Vec<u8>,
+    /// Where in `out` the block begins and ends.
+    start: usize,
+    end: usize,
     /// The distance of the last copy.
     offset: usize,
 }
@@ -96,13 +111,13 @@ impl Block<'_> {
     fn literal(&mut self, len: usize) -> Option<()> {
         let (literal, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
-        (self.out.len() + len <= self.len).then(|| self.out.extend_from_slice(literal))
+        (len <= self.end - self.out.len()).then(|| self.out.extend_from_slice(literal))
     }
 
     fn copy(&mut self, len: usize) -> Option<()> {
         let end = self.out.len().checked_add(len)?;
         let from = self.out.len().checked_sub(self.offset)?;
-        if end > self.len || self.offset == 0 {
+        if end > self.end || from < self.start || self.offset == 0 {
             return None;
         }
         // What is copied may be part of the copy.
@@ -128,7 +143,8 @@ mod tests {
         let len = 4 + 4 + 4 + 10 + 261_usize;
         block[0] = (len as u8 & 0x7f) | 0x80;
         block[1] = (len >> 7) as u8;
-        let text = decode(&block).unwrap();
+        let mut text = Vec::new();
+        decode(&block, &mut text).unwrap();
         assert_eq!(text.len(), len);
         assert!(text.iter().zip(b"abcd".iter().cycle()).all(|(a, b)| a == b));
     }
@@ -143,7 +159,10 @@ mod tests {
             &[8, 12, b'a', b'b', b'c', b'd'],
             &[0xff, 0xff, 0xff, 0xff, 0x0f, 0],
         ] {
-            assert_eq!(decode(block), Err(Fault::Frames), "{block:?}");
+            // Nor does anything before the block belong to it.
+            let mut out = b"before".to_vec();
+            assert_eq!(decode(block, &mut out), Err(Fault::Frames), "{block:?}");
+            assert_eq!(out, b"before");
         }
     }
 }

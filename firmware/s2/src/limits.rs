@@ -1,0 +1,12 @@
+//! Every bound of this crate, named by its unit.
+
+/// Bytes that one written frame holds before compression.
+pub const FRAME_BYTES_WRITTEN: usize = 64 * 1024;
+/// Bytes that one frame may hold unpacked: S2's own bound.
+pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of one frame as it comes, with its checksum.
+pub const CHUNK_BYTES_MAX: usize = FRAME_BYTES_MAX + FRAME_BYTES_MAX / 6 + 64;
+/// Bytes that may wait to be read, unless they came in one piece.
+pub const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of a skippable frame: nothing that is written between servers is near it.
+pub const SKIPPED_BYTES_MAX: usize = WAITING_BYTES_MAX;
