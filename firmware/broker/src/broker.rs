@@ -362,12 +362,22 @@ impl Broker {
                     share.count(&op);
                     self.trace_in(slot, &op);
                     self.link_op(link, &op);
+                    if self.take_repacked(slot) {
+                        self.settle();
+                        return Next::Read(1);
+                    }
                 }
                 (Err(error), None) => self.client_garbage(slot, &error),
                 (Err(error), Some(link)) => self.link_garbage(link, &error),
             }
             self.settle();
         }
+    }
+
+    /// Whether the rest of what was read has to be unpacked first.
+    fn take_repacked(&mut self, slot: u32) -> bool {
+        let connection = self.conns.get_mut(slot);
+        connection.is_some_and(|connection| core::mem::take(&mut connection.repacked))
     }
 
     pub(crate) fn add_connection(&mut self, conn: Conn, arrival: Arrival, kind: Kind) -> u32 {

@@ -27,6 +27,8 @@ pub(crate) struct Connection {
     pub(crate) upgrade: Option<Box<Upgrade>>,
     pub(crate) parser: Parser,
     pub(crate) outbox: Outbox,
+    /// What was read behind the last operation means something else now.
+    pub(crate) repacked: bool,
     /// Whether a flush is already wished for.
     pub(crate) dirty: bool,
     pub(crate) kind: Kind,
@@ -168,6 +170,7 @@ impl Connection {
             upgrade: arrival.upgrade,
             parser: Parser::new(dialect, limits.wire()),
             outbox,
+            repacked: false,
             dirty: false,
             kind,
             started: now,

@@ -12,6 +12,7 @@ mod client;
 mod client_info;
 mod closing;
 mod common;
+mod compression;
 mod connection;
 mod deliver;
 mod deliver_links;
@@ -58,6 +59,7 @@ mod tests;
 pub use arrival::{Address, Arrival, PeerAddr, Security, Upgrade};
 pub use asking::Asking;
 pub use broker::Broker;
+pub use compression::{Agreed, Compression, Packing};
 pub use connection::Traffic;
 pub use front::Front;
 pub use interest::InterestCounts;
@@ -67,7 +69,7 @@ pub use link::{
     LinkVerdict, Sent, ServerFacts, Source, Upcalls, Via, Wanted,
 };
 pub use outbox::Outbox;
-pub use output::Output;
+pub use output::{Output, Pack};
 pub use setup::Setup;
 pub use taken::{Next, Taken};
 pub use trace::LineTrace;

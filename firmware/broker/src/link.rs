@@ -4,6 +4,8 @@ use frond_account::{AccountId, Credentials, Permissions};
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op};
 
+use crate::Packing;
+
 /// One connection; nats-server's `cid`, from 1, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conn(pub u64);
@@ -154,6 +156,11 @@ pub trait Upcalls {
     fn secure(&mut self, server_name: &str);
     /// Whether the connection is encrypted.
     fn is_secured(&self) -> bool;
+    /// Whether it is inside of a WebSocket, which compresses by itself.
+    fn is_websocket(&self) -> bool;
+    /// From here on what is written is packed, and what the peer says behind the operation at
+    /// hand is unpacked. On a connection that is packed only how much is done changes.
+    fn pack(&mut self, packing: Packing);
     /// Other links that are bound now, for duplicates and loops.
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)>;
     /// Writes `-ERR '<text>'` to another link's peer and closes it.

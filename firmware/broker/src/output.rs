@@ -4,7 +4,20 @@ use std::time::Duration;
 use frond_account::{AccountId, Question};
 use frond_wire::MessageBuf;
 
-use crate::{ClientView, ClosedClient, Conn, Level, LinkId, Source, TraceMark, TraceReport};
+use crate::{
+    ClientView, ClosedClient, Conn, Level, LinkId, Packing, Source, TraceMark, TraceReport,
+};
+
+/// How a connection is packed from here on; when it is already, only how much is done changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// The connection.
+    pub conn: Conn,
+    /// How much is done.
+    pub packing: Packing,
+    /// Of what waits in the outbox, so many bytes are written as they are.
+    pub bare_bytes: usize,
+}
 
 /// What the broker wants done, or wants known.
 #[derive(Debug)]
@@ -43,6 +56,9 @@ pub enum Output {
         /// The name the peer's certificate has to be for.
         server_name: String,
     },
+    /// Pack what is written to a connection, and unpack what was not yet understood of it. Comes
+    /// before the next flush.
+    Pack(Pack),
     /// A message for a subscription of this server itself.
     Internal {
         /// In this account.

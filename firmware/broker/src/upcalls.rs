@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials};
+use frond_account::{AccountId, Credentials, Transport};
 use frond_clock::Rng;
 use frond_wire::Message;
 
@@ -10,8 +10,8 @@ use crate::link_login::Pending;
 use crate::links::{Bound, Call, Scope};
 use crate::publish::Origin;
 use crate::{
-    Broker, ClientUrls, InterestChange, Level, Link, LinkId, LinkPeer, Output, Security,
-    ServerFacts, Source, Upcalls, Wanted,
+    Broker, ClientUrls, InterestChange, Level, Link, LinkId, LinkPeer, Output, Pack, Packing,
+    Security, ServerFacts, Source, Upcalls, Wanted,
 };
 
 /// The broker as a link sees it during one call.
@@ -308,6 +308,29 @@ impl Upcalls for Up<'_> {
         link.and_then(|link| link.slot)
             .and_then(|slot| self.broker.conns.get(slot))
             .is_some_and(|connection| connection.tls.is_some())
+    }
+
+    fn is_websocket(&self) -> bool {
+        let link = self.broker.links.get(&self.id);
+        link.and_then(|link| link.slot)
+            .and_then(|slot| self.broker.conns.get(slot))
+            .is_some_and(|connection| connection.transport == Transport::WebSocket)
+    }
+
+    fn pack(&mut self, packing: Packing) {
+        let link = self.broker.links.get(&self.id);
+        let connection = link
+            .and_then(|link| link.slot)
+            .and_then(|slot| self.broker.conns.get_mut(slot));
+        if let Some(connection) = connection {
+            connection.repacked = true;
+            let bare_bytes = connection.outbox.len() + self.out.len();
+            self.broker.outputs.push_back(Output::Pack(Pack {
+                conn: connection.conn,
+                packing,
+                bare_bytes,
+            }));
+        }
     }
 
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {

@@ -7,6 +7,7 @@ use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
 
 use crate::gate::{Gate, Role};
 use crate::listener::Listener;
+use crate::packs::{Packs, Settled};
 use crate::pulse::Pulse;
 use crate::replies::Replies;
 use crate::session::{Handled, Session, Terms, deny_jetstream};
@@ -27,11 +28,16 @@ enum State {
     /// Accepted, not greeted.
     New,
     /// Greeted; the leaf owes its `CONNECT`.
-    AwaitingConnect { until: Instant, nonce: String },
+    AwaitingConnect {
+        until: Instant,
+        nonce: String,
+        packs: Packs,
+    },
     /// Its credentials are looked at.
     Authenticating {
         until: Instant,
         connect: Box<LeafConnect>,
+        packs: Packs,
     },
     /// Interest and messages flow.
     Up(Box<Session>),
@@ -50,7 +56,44 @@ impl Accept {
         }
     }
 
-    fn on_connect(&mut self, json: &[u8], until: Instant, nonce: &str, up: &mut dyn Upcalls) {
+    /// Before its `CONNECT` a leaf may say how it wants to be compressed.
+    ///
+    /// spec: nats-server v2.15.1 server/leafnode.go `negotiateLeafCompression`
+    fn on_early_info(&mut self, now: Now, json: &[u8], up: &mut dyn Upcalls) {
+        let State::AwaitingConnect { nonce, packs, .. } = &mut self.state else {
+            return;
+        };
+        if !packs.is_open() {
+            return self.refuse(Some(UNAUTHORIZED), PROTOCOL_VIOLATION, up);
+        }
+        let Ok(info) = ServerInfo::parse(json) else {
+            return self.refuse(None, "Parse Error", up);
+        };
+        match packs.settle(now.mono, &info.compression) {
+            Settled::Bare => {}
+            Settled::Packed(name) => {
+                packs.begin(up);
+                let (nonce, compression) = (nonce.clone(), name.to_owned());
+                let info = ServerInfo {
+                    nonce,
+                    compression,
+                    ..self.greeting(up)
+                };
+                encode::info(up.out(), &info);
+            }
+            Settled::Unknown(text) => self.refuse(Some(&text), PROTOCOL_VIOLATION, up),
+        }
+    }
+
+    fn on_connect(&mut self, json: &[u8], up: &mut dyn Upcalls) {
+        let State::AwaitingConnect {
+            until,
+            nonce,
+            packs,
+        } = core::mem::replace(&mut self.state, State::New)
+        else {
+            return;
+        };
         let Ok(connect) = LeafConnect::parse(json) else {
             return self.refuse(None, PROTOCOL_VIOLATION, up);
         };
@@ -70,14 +113,15 @@ impl Accept {
         self.state = State::Authenticating {
             until,
             connect: Box::new(connect),
+            packs,
         };
-        up.authenticate(credentials, nonce);
+        up.authenticate(credentials, &nonce);
     }
 
     fn admit(
         &mut self,
         now: Now,
-        connect: &LeafConnect,
+        (connect, packs): (&LeafConnect, Packs),
         account: AccountId,
         permissions: Option<&Permissions>,
         up: &mut dyn Upcalls,
@@ -102,7 +146,7 @@ impl Accept {
             is_hub: connect.is_hub,
         };
         replace_duplicate(account, &peer, up);
-        let terms = self.terms(now, connect, account, permissions, peer, up);
+        let terms = self.terms(now, (connect, packs), account, permissions, peer, up);
         let Some(session) = Session::bind(terms, up) else {
             self.state = State::Closed;
             return;
@@ -124,7 +168,7 @@ impl Accept {
     fn terms(
         &self,
         now: Now,
-        connect: &LeafConnect,
+        (connect, packs): (&LeafConnect, Packs),
         account: AccountId,
         permissions: Option<&Permissions>,
         peer: LinkPeer,
@@ -155,6 +199,7 @@ impl Accept {
                 self.listener.ping_interval,
                 self.listener.pings_outstanding_max,
             ),
+            packs,
         }
     }
 

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use frond_broker::Link;
+use frond_broker::{Compression, Link, Packing};
 use frond_config as config;
 
 use crate::{Listener, Remote, RemoteCredentials, RemoteUrl, Secret, Solicit};
@@ -62,6 +62,7 @@ impl Remote {
             .is_some_and(|tls| tls.handshake_first != config::HandshakeFirst::No);
         // Inside of a WebSocket there is no later handshake.
         remote.tls_first |= given.is_websocket() && (remote.tls || given.wants_tls());
+        remote.compression = compression(&given.compression);
         remote.first_info_timeout = given.first_info_timeout;
         remote.dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
         remote.reconnect_interval = all.reconnect_interval;
@@ -90,8 +91,21 @@ impl Listener {
         listener.min_version.clone_from(&all.min_version);
         listener.isolate = all.isolate_interest;
         listener.tls_required = all.tls.is_some();
+        listener.compression = compression(&all.compression);
         listener.tls_verify = all.tls.as_ref().is_some_and(|tls| tls.verify);
         listener
+    }
+}
+
+fn compression(given: &config::Compression) -> Compression {
+    match given {
+        config::Compression::NotSupported => Compression::NotSupported,
+        config::Compression::Off => Compression::Off,
+        config::Compression::Accept => Compression::Accept,
+        config::Compression::Fast => Compression::Fixed(Packing::Fast),
+        config::Compression::Better => Compression::Fixed(Packing::Better),
+        config::Compression::Best => Compression::Fixed(Packing::Best),
+        config::Compression::Auto(steps) => Compression::Auto(steps.clone()),
     }
 }
 

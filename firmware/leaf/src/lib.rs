@@ -11,6 +11,7 @@ mod interests;
 pub mod limits;
 mod listener;
 mod loops;
+mod packs;
 mod pulse;
 mod remote;
 mod replies;

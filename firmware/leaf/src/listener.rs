@@ -1,5 +1,7 @@
 use core::time::Duration;
 
+use frond_broker::Compression;
+
 use crate::limits::{AUTH_TIMEOUT, PING_INTERVAL, PINGS_OUTSTANDING_MAX};
 
 /// How this server listens for leafs: the `leafnodes` block itself.
@@ -27,6 +29,8 @@ pub struct Listener {
     pub tls_required: bool,
     /// And to show a certificate.
     pub tls_verify: bool,
+    /// How connections are compressed, if the leaf wants it too.
+    pub compression: Compression,
 }
 
 impl Listener {
@@ -47,6 +51,7 @@ impl Listener {
             pings_outstanding_max: PINGS_OUTSTANDING_MAX,
             tls_required: false,
             tls_verify: false,
+            compression: Compression::Off,
         }
     }
 

@@ -1,6 +1,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use frond_broker::Compression;
+
 use crate::limits::{
     DIAL_TIMEOUT, FIRST_INFO_TIMEOUT, PING_INTERVAL, PINGS_OUTSTANDING_MAX, RECONNECT_INTERVAL,
 };
@@ -46,6 +48,8 @@ pub struct Remote {
     pub tls: bool,
     /// TLS comes before the hub's first word.
     pub tls_first: bool,
+    /// How connections are compressed, if the hub wants it too.
+    pub compression: Compression,
 }
 
 impl Remote {
@@ -72,6 +76,7 @@ impl Remote {
             disabled: false,
             tls: false,
             tls_first: false,
+            compression: Compression::Off,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::gate::{Gate, JETSTREAM_CLUSTER_DENIED, JETSTREAM_DENIED, Role};
 use crate::interests::Interests;
 use crate::limits::PEER_SUBSCRIPTIONS_MAX;
 use crate::loops::{is_loop_subject, loop_subject};
+use crate::packs::Packs;
 use crate::pulse::{Beat, Pulse};
 use crate::replies::Replies;
 
@@ -33,6 +34,7 @@ pub(crate) struct Session {
     wanted: BTreeMap<Box<str>, u32>,
     replies: Option<Replies>,
     pulse: Pulse,
+    packs: Packs,
     /// Messages that were too large for the peer since the last log line.
     oversized: u64,
 }
@@ -48,6 +50,7 @@ pub(crate) struct Terms {
     pub(crate) peer_payload_max: Option<usize>,
     pub(crate) replies: Option<Replies>,
     pub(crate) pulse: Pulse,
+    pub(crate) packs: Packs,
 }
 
 /// What became of an operation.
@@ -89,6 +92,7 @@ impl Session {
             wanted: BTreeMap::new(),
             replies: terms.replies,
             pulse: terms.pulse,
+            packs: terms.packs,
             oversized: 0,
         })
     }
@@ -117,7 +121,12 @@ impl Session {
     pub(crate) fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) -> Handled {
         match op {
             Op::Ping => encode::pong(up.out()),
-            Op::Pong => self.pulse.pong(now.mono),
+            Op::Pong => {
+                self.pulse.pong(now.mono);
+                if let Some(rtt) = self.pulse.rtt() {
+                    self.packs.suit(rtt, up);
+                }
+            }
             Op::Ok => {}
             Op::LeafSubscribe { subject, queue } => return self.on_wanted(subject, *queue, up),
             Op::LeafUnsubscribe { subject, queue } => self.on_unwanted(subject, *queue, up),
@@ -201,6 +210,11 @@ impl Session {
 
     pub(crate) const fn rtt(&self) -> Option<core::time::Duration> {
         self.pulse.rtt()
+    }
+
+    /// How its connection is compressed.
+    pub(crate) const fn compression(&self) -> &'static str {
+        self.packs.name()
     }
 
     /// Filters that the peer wants, without groups.

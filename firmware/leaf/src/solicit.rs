@@ -8,12 +8,13 @@ use frond_clock::{Instant, Now};
 use frond_wire::{Op, ServerInfo, encode};
 
 use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SECURE_TIMEOUT, SETTLED_AFTER};
+use crate::packs::{Packs, Settled};
 use crate::pulse::Pulse;
 use crate::remote::{Remote, RemoteUrl};
 use crate::session::{Handled, Session, Terms};
 use crate::trouble::{Trouble, printable};
 use crate::urls::Urls;
-use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, WRONG_PORT};
+use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, OwnEnd, WRONG_PORT};
 
 /// One configured remote: dials its hub, and dials again, for as long as it exists.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Solicit {
     attempts: u64,
     has_been_up: bool,
     last_error: Option<String>,
+    /// How the connection is compressed, while there is one.
+    packs: Option<Packs>,
 }
 
 /// Every state but `Disabled` has a deadline: there is nowhere to be stuck.
@@ -83,6 +86,7 @@ impl Solicit {
             attempts: 0,
             has_been_up: false,
             last_error: None,
+            packs: None,
         }
     }
 
@@ -136,12 +140,19 @@ impl Solicit {
             };
             return up.secure(&self.urls.server_name(&url));
         }
+        if self.negotiates(now, info, up) {
+            return;
+        }
         let Some(account) = up.account(&self.remote.account) else {
             let text = format!("there is no local account {:?}", self.remote.account);
             return self.give_up(now, Trouble::Refused, &text, "Missing Account", up);
         };
-        let jetstream = up.has_jetstream(account);
-        match hello.connect(&self.remote, self.urls.current(), up.server(), jetstream) {
+        let own = OwnEnd {
+            facts: up.server(),
+            jetstream: up.has_jetstream(account),
+            compression: self.packs(now, up).name(),
+        };
+        match hello.connect(&self.remote, self.urls.current(), &own) {
             Ok(connect) => encode::connect(up.out(), &connect),
             Err(why) => {
                 return self.give_up(now, Trouble::Refused, &why, "Authentication Failure", up);
@@ -157,6 +168,42 @@ impl Solicit {
         } else {
             self.go_up(now, greeted, None, up);
         }
+    }
+
+    /// Whether compression is agreed upon, so that the hub greets once more, in frames.
+    ///
+    /// spec: nats-server v2.15.1 server/leafnode.go `negotiateLeafCompression`
+    fn negotiates(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) -> bool {
+        let mut packs = self.packs(now, up);
+        if !packs.is_open() {
+            return false;
+        }
+        let settled = packs.settle(now.mono, &info.compression);
+        match settled {
+            Settled::Bare => {}
+            Settled::Packed(name) => {
+                let info = ServerInfo {
+                    client_id: u64::from(up.link().0),
+                    compression: name.to_owned(),
+                    ..ServerInfo::default()
+                };
+                encode::info(up.out(), &info);
+                packs.begin(up);
+                self.state = State::AwaitingInfo {
+                    until: now.mono + self.remote.first_info_timeout,
+                };
+            }
+            Settled::Unknown(ref text) => {
+                self.offend(now, Trouble::Refused, Some(text), up);
+            }
+        }
+        self.packs = Some(packs);
+        settled != Settled::Bare
+    }
+
+    fn packs(&self, now: Now, up: &dyn Upcalls) -> Packs {
+        let known = self.packs.clone();
+        known.unwrap_or_else(|| Packs::new(&self.remote.compression, now.mono, up))
     }
 
     fn go_up(
@@ -178,6 +225,7 @@ impl Solicit {
             peer_payload_max: hello.payload_bytes_max,
             replies: None,
             pulse: Pulse::new(now.mono, interval, outstanding),
+            packs: self.packs(now, up),
         };
         if dials_us(&terms, up) {
             let text = loop_text(&self.remote.account);

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_broker::{
-    ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, ServerFacts,
-    Source, Upcalls, Wanted,
+    ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, Packing,
+    ServerFacts, Source, Upcalls, Wanted,
 };
 use frond_clock::{Instant, Now, Rng, Timestamp};
 use frond_wire::{Dialect, Limits, Message, Parser, Step};
@@ -22,6 +22,7 @@ pub(crate) struct Mock {
     pub(crate) full: bool,
     pub(crate) empty_domain: bool,
     pub(crate) secured: bool,
+    pub(crate) websocket: bool,
     rng: Rng,
 }
 
@@ -85,6 +86,7 @@ impl Mock {
             full: false,
             empty_domain: false,
             secured: false,
+            websocket: false,
             rng: Rng::seeded(1),
         }
     }
@@ -222,6 +224,13 @@ impl Upcalls for Mock {
     }
     fn is_secured(&self) -> bool {
         self.secured
+    }
+    fn is_websocket(&self) -> bool {
+        self.websocket
+    }
+    fn pack(&mut self, packing: Packing) {
+        self.calls
+            .push(format!("pack {} after {}", packing.name(), self.out.len()));
     }
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
         self.peers.clone()

@@ -149,6 +149,7 @@ impl Net {
                 let broker = &mut self.servers[peer].broker;
                 broker.accept(self.now, there, Arrival::plain(PEER), accept);
             }
+            Output::Pack(_) => {}
             Output::Secure { .. } => panic!("nobody wants TLS here"),
             Output::Log { text, .. } => self.servers[server].logs.push(text),
             Output::Internal { .. }

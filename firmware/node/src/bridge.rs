@@ -252,6 +252,7 @@ impl Node {
                 conn,
                 server_name,
             }),
+            From::Pack(pack) => self.outputs.push_back(Output::Pack(pack)),
             From::Ask {
                 conn,
                 token,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{Answer, Identity, TlsSession};
-use frond_broker::{Arrival, Conn, LinkId, PeerAddr, Taken};
+use frond_broker::{Arrival, Conn, LinkId, Pack, PeerAddr, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Seq, StreamId, Ticket};
 
 use crate::{ClaimsNews, ClaimsWish, ReportError, ReportRequest};
@@ -155,6 +155,9 @@ pub enum Output {
         /// The name the peer's certificate has to be for.
         server_name: String,
     },
+    /// Pack what is written to this connection from here on, and unpack what was not yet
+    /// understood of it; when it is packed already, only change how much is done.
+    Pack(Pack),
     /// Keep a batch; the answer is [`Input::Committed`] or [`Input::Refused`].
     Append(Batch),
     /// Read messages back; the answer is [`Input::Fetched`].

@@ -18,6 +18,7 @@ use crate::tls::{self, Fault, Inbound, Outbound};
 
 mod farewell;
 mod framed;
+mod packed;
 mod relayed;
 mod writing;
 
@@ -37,6 +38,8 @@ pub(crate) struct Socket {
     closing: Cell<bool>,
     /// Its peer need not take the last words.
     cut: Cell<bool>,
+    /// It is packed from here on.
+    repacked: Cell<bool>,
     /// The node has to be asked again about bytes it left.
     again: Cell<bool>,
     /// A proxy may say first whom it relays.
@@ -68,6 +71,7 @@ pub(crate) fn start(core: &Rc<Core>, conn: Conn, line: Line, rule: WriteRule, ea
         rule,
         closing: Cell::new(false),
         cut: Cell::new(false),
+        repacked: Cell::new(false),
         again: Cell::new(!early.is_empty()),
         relayed: Cell::new(false),
         upgrade: RefCell::new(None),
@@ -107,7 +111,7 @@ impl Socket {
     /// Whether there is something to take that was read before.
     fn holds_more(&self) -> bool {
         let frames = self.line.frames().map(|frames| frames.borrow());
-        frames.is_some_and(|frames| frames.holds_more())
+        frames.is_some_and(|frames| frames.holds_more()) || self.line.holds_packed()
     }
 
     /// There is no time for the last words.
@@ -204,6 +208,9 @@ impl Connection {
                     Err(cause) => return cause,
                 }
             }
+            if self.socket.repacked.take() {
+                self.unpack_rest();
+            }
             if self.socket.again.take() {
                 self.feed_rest();
                 continue;
@@ -258,6 +265,8 @@ impl Connection {
     fn read_once(&mut self) -> bool {
         let read = if self.socket.line.frames().is_some() {
             self.read_framed()
+        } else if self.socket.line.is_packed() {
+            self.read_packed()
         } else if self.socket.line.is_secured() {
             self.read_secured()
         } else if self.need() <= SHARED_BYTES_MAX && self.rest.len() <= SHARED_BYTES_MAX {

@@ -2,7 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-use frond_broker::{Conn, LinkId};
+use frond_broker::{Conn, LinkId, Pack};
 use frond_clock::{Instant, Timestamp};
 use frond_monitor::CertEnds;
 use frond_node::{Input, Node, Output, ReportRequest};
@@ -17,6 +17,7 @@ use crate::disk::Disk;
 use crate::frames::Tools;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
+use crate::packed::PackTools;
 use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
 use crate::waiting::Waiting;
 use crate::websocket::Door;
@@ -57,6 +58,7 @@ pub(crate) struct Core {
     scratch: Rc<Scratch>,
     /// Those whose TLS handshake comes before anything else.
     shaking: Waiting,
+    pack_tools: Rc<PackTools>,
     /// For WebSockets to hubs.
     tools: Rc<Tools>,
     /// Who may come in by WebSocket, once there is a port for them.
@@ -96,6 +98,7 @@ impl Core {
             tls,
             scratch: Scratch::new(),
             shaking: Waiting::default(),
+            pack_tools: Rc::default(),
             tools: Rc::default(),
             door: RefCell::default(),
             read_buffer: RefCell::new(vec![0; SHARED_BYTES_MAX + READ_BYTES].into_boxed_slice()),
@@ -150,6 +153,11 @@ impl Core {
     /// What WebSockets to hubs share.
     pub(crate) const fn tools(&self) -> &Rc<Tools> {
         &self.tools
+    }
+
+    /// What all packed links share.
+    pub(crate) const fn pack_tools(&self) -> &Rc<PackTools> {
+        &self.pack_tools
     }
 
     /// Buffers all TLS sessions share.
@@ -368,6 +376,13 @@ impl Core {
         }
     }
 
+    /// Packs a connection from here on.
+    fn pack(&self, pack: Pack) {
+        if let Some(socket) = self.socket(pack.conn) {
+            socket.pack(pack, &self.pack_tools);
+        }
+    }
+
     /// Shakes hands as a remote wants it.
     fn secure(&self, link: LinkId, conn: Conn, server_name: String) {
         let Some(socket) = self.socket(conn) else {
@@ -433,6 +448,7 @@ impl Core {
                 conn,
                 server_name,
             } => self.secure(link, conn, server_name),
+            Output::Pack(pack) => self.pack(pack),
             Output::Append(batch) => {
                 if let Some(disk) = &*self.disk.borrow() {
                     let bytes = disk.append(batch);

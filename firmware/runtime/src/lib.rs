@@ -31,6 +31,7 @@ mod listener;
 mod log;
 mod meter;
 mod options;
+mod packed;
 mod password;
 mod program;
 mod proxied;

@@ -10,7 +10,10 @@ use tokio::net::TcpStream;
 
 use crate::frames::Frames;
 use crate::limits::{READ_BYTES, WRITE_SLICES_MAX};
+use crate::packed::Packed;
 use crate::tls::{Scratch, Session};
+
+mod packed;
 
 /// One TCP connection: what the protocol's bytes are read from and written to, in the clear or
 /// encrypted. Everything above it sees the protocol's own bytes.
@@ -18,6 +21,8 @@ use crate::tls::{Scratch, Session};
 pub(crate) struct Line {
     stream: TcpStream,
     tls: RefCell<Option<Box<Secured>>>,
+    /// When it is a link that both ends pack.
+    packed: RefCell<Option<Box<Packed>>>,
     /// When it is a WebSocket.
     frames: Option<Box<RefCell<Frames>>>,
     /// The last read took as much as it could: there is probably more.
@@ -45,6 +50,7 @@ impl Line {
         Self {
             stream,
             tls: RefCell::new(None),
+            packed: RefCell::new(None),
             frames: None,
             hurried: Cell::new(false),
         }
@@ -81,8 +87,10 @@ impl Line {
     pub(crate) fn held_bytes(&self) -> usize {
         let tls = self.tls.borrow();
         let tls = tls.as_ref().map_or(0, |tls| tls.session.held_bytes());
+        let packed = self.packed.borrow();
+        let packed = packed.as_ref().map_or(0, |packed| packed.held_bytes());
         let frames = self.frames.as_ref();
-        tls + frames.map_or(0, |frames| frames.borrow().held_bytes())
+        tls + packed + frames.map_or(0, |frames| frames.borrow().held_bytes())
     }
 
     /// The certificates the peer showed, its own first, DER.
@@ -228,6 +236,9 @@ impl Line {
     pub(crate) fn write(&self, outbox: &mut Outbox) -> io::Result<Written> {
         if let Some(frames) = &self.frames {
             return self.write_framed(&mut frames.borrow_mut(), outbox);
+        }
+        if let Some(packed) = self.packed.borrow_mut().as_deref_mut() {
+            return self.write_packed(packed, outbox);
         }
         while !outbox.is_empty() {
             match self.send(outbox.slices())? {

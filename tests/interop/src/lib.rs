@@ -23,6 +23,7 @@ mod schema;
 mod server;
 mod setup;
 
+pub mod link;
 pub mod load;
 pub mod pair;
 mod proxy;

@@ -9,86 +9,14 @@
 
 use std::time::Duration;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::{self, stream};
-use async_nats::{Client, ConnectOptions, HeaderMap};
 use futures_util::StreamExt as _;
-use interop::{Kind, Server, Setup, free_port, wait_for, wait_for_async};
+use interop::link::{Link, PAIRS, connect, connect_as, echo, reaches};
+use interop::{Server, Setup, free_port, wait_for, wait_for_async};
 
 const BOUND: Duration = Duration::from_secs(20);
 const QUIET: Duration = Duration::from_millis(300);
-
-/// Which servers are at the ends. Each scenario runs with Frond as leaf, and the last one of these with `frond-hub`.
-const PAIRS: &[(Kind, Kind)] = &[
-    (Kind::Leaf, Kind::Real),
-    (Kind::Real, Kind::Hub),
-    (Kind::Leaf, Kind::Hub),
-];
-
-struct Link {
-    leaf: Server,
-    hub: Server,
-}
-
-impl Link {
-    /// `hub_config` and `leaf_config` may hold `$LINK` for the port between them.
-    fn new((leaf, hub): (Kind, Kind), hub_config: &str, leaf_config: &str) -> Self {
-        let port = free_port().to_string();
-        let config = |name: &str, text: &str| {
-            let client = free_port();
-            Setup::config(&format!(
-                "server_name: {name}\nlisten: \"127.0.0.1:{client}\"\n{}",
-                text.replace("$LINK", &port)
-            ))
-        };
-        let hub = Server::start(hub, &config("centre", hub_config));
-        let leaf = Server::start(leaf, &config("shop", leaf_config));
-        Self { leaf, hub }
-    }
-
-    fn plain(pair: (Kind, Kind)) -> Self {
-        Self::new(
-            pair,
-            "leafnodes { listen: \"127.0.0.1:$LINK\" }\n",
-            "leafnodes { reconnect: 1, remotes: [ { url: \"nats-leaf://127.0.0.1:$LINK\" } ] }\n",
-        )
-    }
-}
-
-async fn connect(server: &Server) -> Client {
-    async_nats::connect(server.url()).await.unwrap()
-}
-
-async fn connect_as(server: &Server, user: &str) -> Client {
-    let options = ConnectOptions::with_user_and_password(user.into(), user.into());
-    options.connect(server.url()).await.unwrap()
-}
-
-/// A subscriber that answers each request with its payload; ends with the connection.
-async fn echo(client: &Client, subject: &'static str) {
-    let mut requests = client.subscribe(subject).await.unwrap();
-    client.flush().await.unwrap();
-    let client = client.clone();
-    tokio::spawn(async move {
-        while let Some(request) = requests.next().await {
-            if let Some(reply) = request.reply {
-                client.publish(reply, request.payload).await.unwrap();
-            }
-        }
-    });
-}
-
-/// A request gets through, sooner or later.
-async fn reaches(client: &Client, subject: &'static str) {
-    wait_for_async(&format!("an answer to {subject}"), BOUND, async || {
-        let request = client.request(subject, "x".into());
-        tokio::time::timeout(Duration::from_secs(1), request)
-            .await
-            .ok()?
-            .ok()
-            .map(|_| ())
-    })
-    .await;
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn headers_and_large_payloads_cross_unchanged() {

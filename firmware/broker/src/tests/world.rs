@@ -142,6 +142,7 @@ impl World {
                 }
                 output @ (Output::Dial { .. }
                 | Output::Secure { .. }
+                | Output::Pack(_)
                 | Output::Internal { .. }
                 | Output::Traced(_)
                 | Output::Ask { .. }
@@ -174,6 +175,7 @@ impl World {
             | Output::Close { .. }
             | Output::Dial { .. }
             | Output::Secure { .. }
+            | Output::Pack(_)
             | Output::Traced(_)
             | Output::Ask { .. }
             | Output::InterestChanged { .. }

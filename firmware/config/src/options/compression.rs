@@ -32,6 +32,12 @@ impl Compression {
         Duration::from_millis(100),
     ];
 
+    /// What leafnodes have when nothing is written, and what a mere yes means for them.
+    #[must_use]
+    pub fn default_for_leafnodes() -> Self {
+        Self::Auto(Self::RTT_THRESHOLDS.to_vec())
+    }
+
     /// As INFO and monitoring name it.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -180,4 +186,73 @@ fn go(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let time = Duration::from_nanos(nanos.unsigned_abs());
     format!("{sign}{}", crate::duration::Go(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Nothing, load_text};
+
+    fn read(text: &str) -> Result<Compression, String> {
+        let text = format!("leafnodes {{ compression: {text} }}");
+        let loaded = load_text(&text, "x.conf", &Nothing);
+        loaded
+            .map(|loaded| loaded.config.leafnodes.compression)
+            .map_err(|errors| errors.to_string())
+    }
+
+    fn auto(millis: &[u64]) -> Compression {
+        Compression::Auto(millis.iter().map(|ms| Duration::from_millis(*ms)).collect())
+    }
+
+    #[test]
+    fn modes_have_many_names() {
+        for (text, mode) in [
+            ("true", Compression::default_for_leafnodes()),
+            ("enabled", Compression::default_for_leafnodes()),
+            ("false", Compression::Off),
+            ("Disabled", Compression::Off),
+            ("\"\"", Compression::default_for_leafnodes()),
+            ("not_supported", Compression::NotSupported),
+            ("ACCEPT", Compression::Accept),
+            ("fast", Compression::Fast),
+            ("{ mode: s2_better }", Compression::Better),
+            ("s2_best", Compression::Best),
+            (
+                "{ mode: auto, rtts: [\"5ms\", \"0s\", \"20ms\", \"0s\"] }",
+                auto(&[5, 0, 20]),
+            ),
+            ("{ mode: \"on\", rtt: [\"-1s\", \"20ms\"] }", auto(&[0, 20])),
+        ] {
+            assert_eq!(read(text).as_ref(), Ok(&mode), "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_modes_are_refused_in_nats_servers_words() {
+        for (text, words) in [
+            ("zip", "unsupported compression mode \"zip\""),
+            (
+                "5",
+                "field \"compression\" should be a boolean or a structure, got int64",
+            ),
+            (
+                "{ mode: auto, rtts: [\"20ms\", \"5ms\"] }",
+                "RTT threshold values [20ms 5ms] should be in ascending order",
+            ),
+            (
+                "{ mode: auto, rtts: [\"0s\"] }",
+                "compression mode \"auto\" requires at least one RTT threshold",
+            ),
+            (
+                "{ mode: auto, rtts: [\"1s\", \"2s\", \"3s\", \"4s\", \"5s\"] }",
+                "compression mode \"auto\" should have no more than 4 RTT thresholds: \
+                 [1s 2s 3s 4s 5s]",
+            ),
+            ("{ mode: auto, rtts: [x] }", "time: invalid duration \"x\""),
+        ] {
+            let errors = read(text).unwrap_err();
+            assert!(errors.contains(words), "{text}: {errors}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 use crate::nkey;
 use crate::options::auth::timeout;
+use crate::options::compression::Compression;
 use crate::options::remote::{self, Remote};
 use crate::options::server::{Listen, WriteTimeout, write_timeout};
 use crate::options::tls::{Side, Tls};
@@ -7,7 +8,7 @@ use crate::position::Position;
 use crate::report::{Port, Report, set};
 use crate::secret::Secret;
 use crate::unsupported::Block;
-use crate::value::{Entry, Kind, Map, Value};
+use crate::value::{Entry, Map, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub struct LeafNodes {
     pub write_timeout: WriteTimeout,
     /// Interest of one leaf is not passed on to others.
     pub isolate_interest: bool,
+    /// How connections of accepted leaves are compressed.
+    pub compression: Compression,
     /// How accepted leaves are encrypted; `None`: not.
     pub tls: Option<Tls>,
 }
@@ -54,6 +57,7 @@ impl Default for LeafNodes {
             write_deadline: None,
             write_timeout: WriteTimeout::Default,
             isolate_interest: false,
+            compression: Compression::default_for_leafnodes(),
             tls: None,
         }
     }
@@ -155,7 +159,10 @@ impl LeafNodes {
             "min_version" | "minimum_version" => {
                 set(&mut self.min_version, read_min_version(value, report));
             }
-            "compression" => refuse_compression(entry, report),
+            "compression" => {
+                let on = Compression::default_for_leafnodes();
+                set(&mut self.compression, Compression::read(entry, &on, report));
+            }
             "isolate_leafnode_interest" | "isolate" => {
                 set(&mut self.isolate_interest, report.boolean(value));
             }
@@ -272,54 +279,4 @@ fn read_min_version(value: &Value, report: &mut Report) -> Option<Option<String>
             None
         }
     }
-}
-
-/// Links are not compressed here: other modes end as `off` by the protocol's own negotiation.
-pub(crate) fn refuse_compression(entry: &Entry, report: &mut Report) {
-    let value = &entry.value;
-    let mode = match &value.kind {
-        Kind::Bool(on) => Some(if *on { "s2_auto" } else { "off" }.to_owned()),
-        Kind::String(mode) => Some(mode.to_ascii_lowercase()),
-        Kind::Map(map) => compression_mode(map, report),
-        Kind::Integer(_) | Kind::Float(_) | Kind::Date(_) | Kind::Array(_) => {
-            let text = format!(
-                "field {:?} should be a boolean or a structure, got {}",
-                entry.key,
-                value.kind.go_name()
-            );
-            report.error(&value.at, text, "write compression: off");
-            return;
-        }
-    };
-    match mode.as_deref() {
-        None | Some("" | "off" | "disabled" | "false" | "not supported") => {}
-        Some(
-            "accept" | "on" | "enabled" | "true" | "s2_auto" | "auto" | "s2_fast" | "fast"
-            | "s2_better" | "better" | "s2_best" | "best" | "s2_uncompressed",
-        ) => {
-            let text = format!("{:?}: not compressed yet, off is used", entry.key);
-            report.note(&value.at, text);
-        }
-        Some(other) => {
-            let text = format!("unsupported compression mode {other:?}");
-            report.error(&value.at, text, "write compression: off");
-        }
-    }
-}
-
-fn compression_mode(map: &Map, report: &mut Report) -> Option<String> {
-    let mut mode = None;
-    for entry in map {
-        match entry.key.to_lowercase().as_str() {
-            "mode" => mode = report.string(&entry.value).map(|m| m.to_ascii_lowercase()),
-            "rtt_thresholds" | "thresholds" | "rtts" | "rtt" => {
-                let wrong = "Expected rtt_thresholds to be an array";
-                for value in report.array(&entry.value, wrong).unwrap_or_default() {
-                    report.strict_duration("rtt_thresholds", value);
-                }
-            }
-            _ => report.other(Block::Compression, entry),
-        }
-    }
-    mode
 }

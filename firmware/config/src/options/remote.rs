@@ -1,5 +1,5 @@
 use crate::nkey;
-use crate::options::leafnodes::refuse_compression;
+use crate::options::compression::Compression;
 use crate::options::permissions;
 use crate::options::tls::{Side, Tls};
 use crate::options::url::RemoteUrl;
@@ -41,6 +41,8 @@ pub struct Remote {
     pub isolate: bool,
     /// Urls that the hub announces are not tried.
     pub ignore_discovered_servers: bool,
+    /// How it is compressed.
+    pub compression: Compression,
     /// How it is encrypted; `None`: only if a url or the hub wants it.
     pub tls: Option<Tls>,
     /// Over WebSocket: messages may be compressed, if the hub agrees.
@@ -66,6 +68,7 @@ impl Default for Remote {
             request_isolation: false,
             isolate: false,
             ignore_discovered_servers: false,
+            compression: Compression::default_for_leafnodes(),
             tls: None,
             ws_compression: false,
             ws_no_masking: false,
@@ -157,7 +160,13 @@ fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> 
                     permissions::subjects(value, report),
                 );
             }
-            "compression" => refuse_compression(entry, report),
+            "compression" => {
+                let on = Compression::default_for_leafnodes();
+                set(
+                    &mut remote.compression,
+                    Compression::read(entry, &on, report),
+                );
+            }
             "tls" => remote.tls = Tls::read(value, Side::Client, report),
             _ => read_behaviour(&mut remote, entry, report),
         }

@@ -288,25 +288,6 @@ fn leafnodes() {
 }
 
 #[test]
-fn compression_ends_as_off() {
-    let remote =
-        |mode: &str| format!("leaf {{ remotes: [{{url: nats://a, compression: {mode}}}] }}");
-    for mode in ["off", "\"off\"", "disabled", "false"] {
-        assert!(notes(&remote(mode)).is_empty(), "{mode}");
-    }
-    for mode in [
-        "s2_auto",
-        "s2_fast",
-        "on",
-        "{ mode: s2_best, rtt: [\"5s\"] }",
-    ] {
-        assert_eq!(notes(&remote(mode)).len(), 1, "{mode}");
-    }
-    let want = "x.conf:1:34: unsupported compression mode \"zip\" (write compression: off)";
-    assert_eq!(errors(&remote("zip")), [want]);
-}
-
-#[test]
 fn all_errors_are_told_with_place_and_remedy() {
     let text = "prot: 4222\nmax_payload: big\nauthorization {\n  usres: []\n}\nmqtt {}\n";
     assert_eq!(

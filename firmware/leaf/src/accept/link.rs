@@ -4,19 +4,22 @@ use frond_wire::{Message, Op, ServerInfo, encode};
 
 use super::{Accept, NONCE_CHARS, PROTOCOL_VIOLATION, STALE, State, UNAUTHORIZED};
 use crate::gate::Role;
+use crate::packs::Packs;
 
 impl Link for Accept {
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls) {
         let nonce = up.random().base62(NONCE_CHARS);
+        let packs = Packs::new(&self.listener.compression, now.mono, up);
         let info = ServerInfo {
             nonce: nonce.clone(),
-            compression: "off".into(),
+            compression: packs.told().into(),
             ..self.greeting(up)
         };
         encode::info(up.out(), &info);
         self.state = State::AwaitingConnect {
             until: now.mono + self.listener.auth_timeout,
             nonce,
+            packs,
         };
     }
 
@@ -38,10 +41,8 @@ impl Link for Accept {
     fn on_op(&mut self, now: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
         match (&self.state, op) {
             (State::Up(_), op) => self.on_session_op(now, op, up),
-            (State::AwaitingConnect { until, nonce }, Op::Connect(json)) => {
-                let (until, nonce) = (*until, nonce.clone());
-                self.on_connect(json, until, &nonce, up);
-            }
+            (State::AwaitingConnect { .. }, Op::Connect(json)) => self.on_connect(json, up),
+            (State::AwaitingConnect { .. }, Op::Info(json)) => self.on_early_info(now, json, up),
             (State::Authenticating { .. }, Op::Ping) => encode::pong(up.out()),
             (State::Authenticating { .. }, Op::Pong | Op::Ok) | (State::Closed, _) => {}
             (State::New | State::AwaitingConnect { .. } | State::Authenticating { .. }, _) => {
@@ -63,16 +64,16 @@ impl Link for Accept {
     }
 
     fn authenticated(&mut self, now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls) {
-        let State::Authenticating { connect, .. } = &self.state else {
+        let State::Authenticating { connect, packs, .. } = &self.state else {
             return;
         };
-        let connect = connect.clone();
+        let (connect, packs) = (connect.clone(), packs.clone());
         match verdict {
             LinkVerdict::Accepted {
                 account,
                 permissions,
                 ..
-            } => self.admit(now, &connect, account, permissions.as_ref(), up),
+            } => self.admit(now, (&connect, packs), account, permissions.as_ref(), up),
             LinkVerdict::Refused { cause } => self.refuse(Some(UNAUTHORIZED), cause, up),
         }
     }
@@ -140,7 +141,6 @@ impl Link for Accept {
     fn status(&self) -> LinkStatus {
         let mut status = LinkStatus {
             kind: "leafnode",
-            compression: "off",
             ..LinkStatus::default()
         };
         status.state = match &self.state {
@@ -154,6 +154,7 @@ impl Link for Accept {
                 session.account_name().clone_into(&mut status.account);
                 status.is_spoke = session.role() == Role::Spoke;
                 status.rtt = session.rtt();
+                status.compression = session.compression();
                 status.subscriptions = session.wanted();
                 "up"
             }

@@ -60,22 +60,21 @@ impl Hello {
         &self,
         remote: &Remote,
         url: Option<&RemoteUrl>,
-        own: &ServerFacts,
-        jetstream: bool,
+        own: &OwnEnd<'_>,
     ) -> Result<LeafConnect, String> {
         let mut connect = LeafConnect {
-            version: own.version.clone(),
-            server_id: own.id.clone(),
-            domain: own.domain.clone().unwrap_or_default(),
-            name: own.name.clone(),
+            version: own.facts.version.clone(),
+            server_id: own.facts.id.clone(),
+            domain: own.facts.domain.clone().unwrap_or_default(),
+            name: own.facts.name.clone(),
             is_hub: remote.hub,
-            cluster: own.cluster.clone(),
+            cluster: own.facts.cluster.clone(),
             headers: self.headers,
-            jetstream,
+            jetstream: own.jetstream,
             deny_pub: remote.deny_imports.clone(),
             isolate: remote.request_isolation,
             compress_mode: if self.compression_known {
-                "off".into()
+                own.compression.to_owned()
             } else {
                 "not supported".into()
             },
@@ -139,6 +138,15 @@ impl Hello {
         }
         Ok(())
     }
+}
+
+/// What the hub is told of this end.
+pub(crate) struct OwnEnd<'a> {
+    pub(crate) facts: &'a ServerFacts,
+    /// The account has JetStream.
+    pub(crate) jetstream: bool,
+    /// How the connection is compressed.
+    pub(crate) compression: &'static str,
 }
 
 /// What a local account and its peer are called where a name must be free of blanks.

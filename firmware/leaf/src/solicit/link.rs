@@ -3,6 +3,7 @@ use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, encode};
 
 use super::{PROTOCOL_VIOLATION, STALE, Solicit, State};
+use crate::packs::Packs;
 use crate::trouble::Trouble;
 
 impl Link for Solicit {
@@ -17,6 +18,7 @@ impl Link for Solicit {
             | State::Up { .. }
             | State::Waiting { .. } => {
                 self.said = None;
+                self.packs = Some(Packs::new(&self.remote.compression, now.mono, up));
                 self.state = State::AwaitingInfo {
                     until: now.mono + self.remote.first_info_timeout,
                 };
@@ -185,7 +187,6 @@ impl Link for Solicit {
             attempts: self.attempts,
             last_error: self.last_error.clone(),
             urls: self.urls.names(),
-            compression: "off",
             ..LinkStatus::default()
         };
         status.state = match &self.state {
@@ -199,6 +200,7 @@ impl Link for Solicit {
                 status.name.clone_from(&session.peer().name);
                 status.server_id.clone_from(&session.peer().server_id);
                 status.rtt = session.rtt();
+                status.compression = session.compression();
                 status.subscriptions = session.wanted();
                 status.last_error = None;
                 "up"

@@ -135,6 +135,7 @@ impl World {
                     }
                     Output::Dial { .. }
                     | Output::Secure { .. }
+                    | Output::Pack(_)
                     | Output::Fetch { .. }
                     | Output::Check { .. }
                     | Output::Report { .. }

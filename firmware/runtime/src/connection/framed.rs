@@ -42,6 +42,16 @@ impl Connection {
 
     /// Why reading ended.
     pub(super) fn end(&self) -> &'static str {
+        if let Some(fault) = self.socket.line.pack_fault() {
+            let peer = peer_of(self.socket.line.stream());
+            let conn = self.conn.0;
+            tracing::error!(
+                "{}:{} - lid:{conn} - read error: {fault}",
+                peer.ip,
+                peer.port
+            );
+            return "Read Error";
+        }
         let frames = self.socket.line.frames().map(|frames| frames.borrow());
         match frames.as_ref().and_then(|frames| frames.fault()) {
             Some(_) => "Read Error",

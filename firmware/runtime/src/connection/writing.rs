@@ -60,15 +60,16 @@ impl Socket {
         if self.blocked.get() {
             return;
         }
-        let before = outbox.len();
+        let before = outbox.len() + self.line.unsent_bytes();
         match self.line.write(outbox) {
             Ok(Written::All) => {}
             // An error shows again, and ends the task, when it reads or writes next.
             Ok(Written::Part) | Err(_) => {
                 self.blocked.set(true);
+                let waiting = outbox.len() + self.line.unsent_bytes();
                 self.pace.set(Pace {
-                    moved: outbox.len() < before,
-                    ..Pace::of(outbox.len())
+                    moved: waiting < before,
+                    ..Pace::of(waiting)
                 });
                 self.changed.notify_one();
             }
@@ -95,6 +96,7 @@ impl Connection {
         let now = self.core.clock().now();
         self.core.with_node(|node| {
             let waiting = node.outbox(self.conn).map_or(0, |outbox| outbox.len());
+            let waiting = waiting + self.socket.line.unsent_bytes();
             self.socket.pace.set(Pace::of(waiting));
             node.write_late(now, self.conn, self.socket.rule.deadline);
         });
@@ -109,11 +111,14 @@ impl Connection {
             let Some(outbox) = node.outbox(self.conn) else {
                 return true;
             };
-            let before = outbox.len();
-            let written = self.socket.line.write(outbox);
-            let waiting = outbox.len();
+            let line = &self.socket.line;
+            let before = outbox.len() + line.unsent_bytes();
+            let written = line.write(outbox);
+            let waiting = outbox.len() + line.unsent_bytes();
             let pace = self.socket.pace.get();
-            self.socket.pace.set(pace.wrote(before - waiting, waiting));
+            self.socket
+                .pace
+                .set(pace.wrote(before.saturating_sub(waiting), waiting));
             self.socket
                 .blocked
                 .set(matches!(written, Ok(Written::Part)));

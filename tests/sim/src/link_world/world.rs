@@ -207,6 +207,7 @@ impl World {
                 }
                 Output::Internal { .. }
                 | Output::Secure { .. }
+                | Output::Pack(_)
                 | Output::Traced(_)
                 | Output::Ask { .. }
                 | Output::InterestChanged { .. }

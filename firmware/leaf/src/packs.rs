@@ -1,0 +1,91 @@
+use core::time::Duration;
+
+use frond_broker::{Agreed, Compression, Upcalls};
+use frond_clock::Instant;
+
+/// How one connection is compressed: what this end wants, and what came of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Packs {
+    wish: Compression,
+    agreed: Option<Agreed>,
+    since: Instant,
+}
+
+/// What an `INFO` of the peer led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// Everything goes on uncompressed.
+    Bare,
+    /// Both ends switch, this one calling its part so.
+    Packed(&'static str),
+    /// The peer's word for it is unknown; the text for an `-ERR`.
+    Unknown(String),
+}
+
+impl Packs {
+    /// For a connection that is there since `now`. A WebSocket is compressed by its own means:
+    /// frames beneath it are nothing that a proxy on the way would let pass.
+    pub(crate) fn new(wish: &Compression, now: Instant, up: &dyn Upcalls) -> Self {
+        let wish = if up.is_websocket() && *wish != Compression::NotSupported {
+            Compression::Off
+        } else {
+            wish.clone()
+        };
+        Self {
+            wish,
+            agreed: None,
+            since: now,
+        }
+    }
+
+    /// As this end tells it in its `INFO`.
+    pub(crate) const fn told(&self) -> &'static str {
+        self.wish.name()
+    }
+
+    /// Whether there is something to agree on, and both ends have not.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.agreed.is_none() && self.wish.is_wanted()
+    }
+
+    /// The peer calls its wish so.
+    pub(crate) fn settle(&mut self, now: Instant, peer: &str) -> Settled {
+        let rtt = now.since(self.since);
+        match self.wish.agree(peer, rtt) {
+            Ok(agreed) => {
+                self.agreed = Some(agreed);
+                match agreed {
+                    Agreed::NotSupported | Agreed::Off => Settled::Bare,
+                    Agreed::Packed(packing) => Settled::Packed(self.wish.answer(packing)),
+                }
+            }
+            Err(text) => Settled::Unknown(text),
+        }
+    }
+
+    /// From here on frames are written and read.
+    pub(crate) fn begin(&self, up: &mut dyn Upcalls) {
+        if let Some(Agreed::Packed(packing)) = self.agreed {
+            up.pack(packing);
+        }
+    }
+
+    /// A round trip takes that long: more or less is done.
+    pub(crate) fn suit(&mut self, rtt: Duration, up: &mut dyn Upcalls) {
+        let Some(Agreed::Packed(before)) = self.agreed else {
+            return;
+        };
+        if let Some(packing) = self.wish.for_rtt(rtt).filter(|new| *new != before) {
+            self.agreed = Some(Agreed::Packed(packing));
+            up.pack(packing);
+        }
+    }
+
+    /// As it is called in `CONNECT` and in monitoring.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self.agreed {
+            Some(agreed) => agreed.name(),
+            None => Agreed::Off.name(),
+        }
+    }
+}
