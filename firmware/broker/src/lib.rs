@@ -24,6 +24,7 @@ mod keepalive;
 mod latency;
 mod limits;
 mod link;
+mod link_detail;
 mod link_login;
 mod links;
 mod memory;
@@ -67,6 +68,9 @@ pub use limits::{FastProducers, Limits};
 pub use link::{
     ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkKind, LinkPeer, LinkStatus,
     LinkVerdict, Sent, ServerFacts, Source, Upcalls, Via, Wanted,
+};
+pub use link_detail::{
+    GatewayAccount, GatewayDetail, GatewayWay, InterestMode, LinkDetail, RouteDetail, Subjects,
 };
 pub use outbox::Outbox;
 pub use output::{Output, Pack};

@@ -5,6 +5,7 @@ use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op};
 
 use crate::Packing;
+use crate::link_detail::LinkDetail;
 
 /// One connection; nats-server's `cid`, from 1, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -362,7 +363,7 @@ pub struct LinkStatus {
     pub is_spoke: bool,
     /// Round trip time, when measured.
     pub rtt: Option<std::time::Duration>,
-    /// Filters the peer asked for.
+    /// Filters the peer asked for; those of routes and gateways are found among the broker's.
     pub subscriptions: Vec<String>,
     /// Dials since the last success.
     pub attempts: u64,
@@ -372,4 +373,6 @@ pub struct LinkStatus {
     pub urls: Vec<String>,
     /// `off`, or the compression in use.
     pub compression: &'static str,
+    /// What only links of its kind have.
+    pub detail: LinkDetail,
 }
