@@ -7,8 +7,8 @@ use crate::page::{JSON, METRICS, Page, VARIABLES};
 use crate::query::{Query, Refusal};
 use crate::text::{compact, pretty};
 use crate::{
-    Process, accountz, accstatz, clusters, connz, expvarz, healthz, jsz, leafz, metrics, root,
-    statsz, subsz, varz,
+    Process, accountz, accstatz, connz, expvarz, gatewayz, healthz, ipqueuesz, jsz, leafz, metrics,
+    root, routez, statsz, subsz, varz,
 };
 
 /// How a document is written.
@@ -59,10 +59,16 @@ impl Asked<'_> {
                 let document = accstatz::document(&server, query, gather::accounts(view))?;
                 Ok(self.page(&document))
             }
-            Endpoint::Routez => Ok(self.page(&clusters::routez(&server, query)?)),
-            Endpoint::Gatewayz => Ok(self.page(&clusters::gatewayz(&server, query)?)),
+            Endpoint::Routez => {
+                let (own, routes) = (gather::crossing(view), gather::routes(view));
+                Ok(self.page(&routez::document(&server, query, own, routes)?))
+            }
+            Endpoint::Gatewayz => {
+                let (own, gateways) = (gather::own_gateway(view), gather::gateways(view));
+                Ok(self.page(&gatewayz::document(&server, query, own, gateways)?))
+            }
             Endpoint::Raftz => Ok(self.raftz()),
-            Endpoint::Ipqueuesz => Ok(self.page(&clusters::ipqueuesz(query)?)),
+            Endpoint::Ipqueuesz => Ok(self.page(&ipqueuesz::document(query)?)),
             Endpoint::Expvarz => Ok(Page {
                 content_type: VARIABLES,
                 ..self.page(&expvarz::document(self.process))

@@ -27,8 +27,9 @@ pub(crate) struct Connz {
     connections: Option<Vec<ConnInfo>>,
 }
 
+/// A connection of any kind.
 #[derive(Debug, Default, Serialize)]
-struct ConnInfo {
+pub(crate) struct ConnInfo {
     cid: u64,
     #[serde(skip_serializing_if = "empty")]
     kind: &'static str,
@@ -170,44 +171,11 @@ fn the_one(cid: u64, open: Vec<Connection>, closed: Vec<Connection>) -> Vec<Conn
 }
 
 fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
-    let until = row.end.as_ref().map_or(now, |(stop, _)| *stop);
-    let (kind, of_type) = match (row.peer, row.transport) {
-        (Peer::Client, Transport::WebSocket) => ("Client", "websocket"),
-        (Peer::Client, Transport::Tcp | Transport::InProcess) => ("Client", "nats"),
-        (Peer::Leafnode, _) => ("Leafnode", ""),
-    };
-    let (stop, reason) = row
-        .end
-        .map_or((None, String::new()), |(at, why)| (Some(When(at)), why));
-    let mut info = ConnInfo {
-        cid: row.cid,
-        kind,
-        of_type,
-        ip: row.ip,
-        port: row.port,
-        start: When(row.start),
-        last_activity: When(row.last_activity),
-        stop,
-        reason,
-        rtt: go_duration(row.rtt),
-        uptime: uptime(until.since(row.start)),
-        idle: uptime(until.since(row.last_activity)),
-        pending_bytes: row.pending_bytes,
-        in_msgs: row.traffic.in_msgs,
-        out_msgs: row.traffic.out_msgs,
-        in_bytes: row.traffic.in_bytes,
-        out_bytes: row.traffic.out_bytes,
-        subscriptions: row.subscriptions,
-        name: row.name,
-        lang: row.lang,
-        version: row.version,
-        ..ConnInfo::default()
-    };
+    let mut info = ConnInfo::plain(&row, now);
     info.show_subs(row.subs, options.subs);
     if let Some(tls) = &row.tls {
         info.show_tls(tls, options.auth);
     }
-    info.proxy = row.proxy.map(|key| ProxyKey { key });
     if options.auth {
         info.authorized_user = row.user;
         info.name_tag = row.name_tag;
@@ -224,6 +192,46 @@ fn info(row: Connection, options: &Options, now: Timestamp) -> ConnInfo {
 }
 
 impl ConnInfo {
+    /// What is told of a connection to whoever asks.
+    pub(crate) fn plain(row: &Connection, now: Timestamp) -> Self {
+        let until = row.end.as_ref().map_or(now, |(stop, _)| *stop);
+        let (kind, of_type) = match (row.peer, row.transport) {
+            (Peer::Client, Transport::WebSocket) => ("Client", "websocket"),
+            (Peer::Client, Transport::Tcp | Transport::InProcess) => ("Client", "nats"),
+            (Peer::Leafnode, _) => ("Leafnode", ""),
+            (Peer::Gateway, _) => ("Gateway", ""),
+        };
+        let (stop, reason) = match &row.end {
+            None => (None, String::new()),
+            Some((at, why)) => (Some(When(*at)), why.clone()),
+        };
+        Self {
+            cid: row.cid,
+            kind,
+            of_type,
+            ip: row.ip.clone(),
+            port: row.port,
+            start: When(row.start),
+            last_activity: When(row.last_activity),
+            stop,
+            reason,
+            rtt: go_duration(row.rtt),
+            uptime: uptime(until.since(row.start)),
+            idle: uptime(until.since(row.last_activity)),
+            pending_bytes: row.pending_bytes,
+            in_msgs: row.traffic.in_msgs,
+            out_msgs: row.traffic.out_msgs,
+            in_bytes: row.traffic.in_bytes,
+            out_bytes: row.traffic.out_bytes,
+            subscriptions: row.subscriptions,
+            name: row.name.clone(),
+            lang: row.lang.clone(),
+            version: row.version.clone(),
+            proxy: row.proxy.clone().map(|key| ProxyKey { key }),
+            ..Self::default()
+        }
+    }
+
     fn show_subs(&mut self, subs: Vec<Subscription>, how: Subs) {
         match how {
             Subs::Hidden => {}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use frond_account::{AccountId, PeerKind, Transport};
-use frond_broker::{Conn, LinkStatus, SubView, Traffic};
+use frond_broker::{Conn, LinkDetail, LinkStatus, SubView, Traffic};
 use frond_clock::Timestamp;
 use frond_node::View;
 
@@ -12,10 +12,12 @@ use crate::rows::{Account, Connection, Leaf, Peer, Server, Subscription};
 use crate::varz::{ConnectionsMemory, Counts};
 
 mod config;
+mod peers;
 mod sharing;
 mod streams;
 
 pub(crate) use config::facts;
+pub(crate) use peers::{crossing, gateways, own_gateway, remotes, routes};
 pub(crate) use sharing::sharing;
 pub(crate) use streams::{Depth, jetstream, jetstream_varz};
 
@@ -52,6 +54,8 @@ pub(crate) fn counts(view: &View<'_>) -> Counts {
         },
         clients: view.broker.client_count(),
         leafnodes: up(view).count(),
+        routes: peers::route_count(view),
+        remotes: remotes(view).len(),
         subscriptions: view.broker.subscription_count(),
         uptime: view.now.mono.since(view.started.mono),
         memory: memory(view),
@@ -110,7 +114,7 @@ pub(crate) fn closed(view: &View<'_>) -> Vec<Connection> {
 
 /// All subscriptions, except those of other servers.
 pub(crate) fn subscriptions(view: &View<'_>) -> Vec<Subscription> {
-    let links: BTreeSet<_> = up(view).map(|(conn, _)| conn.0).collect();
+    let links: BTreeSet<_> = all_up(view).map(|(conn, _)| conn.0).collect();
     view.broker
         .subscriptions()
         .filter(|sub| !links.contains(&sub.cid))
@@ -155,7 +159,8 @@ pub(crate) fn absent_listeners(view: &View<'_>) -> Vec<&'static str> {
 /// The links that this server is to keep up.
 pub(crate) fn uplinks(view: &View<'_>) -> Vec<Uplink> {
     let statuses = view.broker.link_statuses().map(|(_, _, status)| status);
-    let own = statuses.filter(|status| !status.urls.is_empty());
+    let own =
+        statuses.filter(|status| status.detail == LinkDetail::Leaf && !status.urls.is_empty());
     own.map(|status| Uplink {
         is_up: status.state == "up",
         account: status.account,
@@ -199,8 +204,13 @@ pub(crate) fn accounts(view: &View<'_>) -> Vec<Account> {
     rows.collect()
 }
 
-/// Links whose other end is known, and their connections.
+/// Leafnodes and hubs whose other end is known, and their connections.
 fn up<'a>(view: &View<'a>) -> impl Iterator<Item = (Conn, LinkStatus)> + use<'a> {
+    all_up(view).filter(|(_, status)| status.detail == LinkDetail::Leaf)
+}
+
+/// Links whose other end is known, and their connections.
+fn all_up<'a>(view: &View<'a>) -> impl Iterator<Item = (Conn, LinkStatus)> + use<'a> {
     let links = view.broker.link_statuses();
     links
         .filter_map(|(_, conn, status)| Some((conn?, status)))

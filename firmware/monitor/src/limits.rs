@@ -11,5 +11,9 @@ pub(crate) const SUBSCRIPTIONS_LISTED_DEFAULT: usize = 1024;
 /// JetStream accounts listed unless another limit is asked for.
 pub(crate) const ACCOUNTS_LISTED_DEFAULT: usize = 1024;
 
+/// After so many subjects that interest nobody, a gateway asks to be sent only what does.
+/// spec: nats-server v2.15.1 server/gateway.go `gatewayMaxRUnsubBeforeSwitch`
+pub(crate) const INTEREST_ONLY_THRESHOLD: usize = 1000;
+
 /// Parameters read of one request; what comes after them is not seen.
 pub(crate) const PARAMETERS_MAX: usize = 64;

@@ -28,6 +28,10 @@ pub struct Process<'a> {
 pub struct CertEnds {
     /// Of the client port.
     pub client: Option<Timestamp>,
+    /// Of the cluster port.
+    pub cluster: Option<Timestamp>,
+    /// Of the gateway port.
+    pub gateway: Option<Timestamp>,
     /// Of the leafnode port.
     pub leaf: Option<Timestamp>,
     /// Of the WebSocket port.

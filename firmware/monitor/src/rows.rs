@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{TlsSession, Transport};
-use frond_broker::{Fanout, InterestCounts, Traffic};
+use frond_broker::{Fanout, GatewayDetail, InterestCounts, RouteDetail, Traffic};
 use frond_clock::Timestamp;
 
 /// This server.
@@ -22,6 +22,8 @@ pub(crate) enum Peer {
     #[default]
     Client,
     Leafnode,
+    /// A server of another cluster.
+    Gateway,
 }
 
 /// A connection, open or gone.
@@ -90,6 +92,24 @@ pub(crate) struct Leaf {
     pub(crate) compression: &'static str,
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
+}
+
+/// A connection to a server of this cluster that is up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Route {
+    /// With its subscriptions.
+    pub(crate) connection: Connection,
+    pub(crate) server_id: String,
+    pub(crate) compression: &'static str,
+    pub(crate) detail: RouteDetail,
+}
+
+/// A connection to a server of another cluster that is up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gateway {
+    /// With its subscriptions; it is called by its server's id.
+    pub(crate) connection: Connection,
+    pub(crate) detail: GatewayDetail,
 }
 
 /// An account.

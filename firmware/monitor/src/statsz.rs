@@ -2,6 +2,7 @@
 //!
 //! spec: nats-server v2.15.1 server/events.go `ServerStats`
 
+use frond_broker::GatewayWay;
 use frond_node::View;
 use serde::Serialize;
 
@@ -34,13 +35,38 @@ pub(crate) struct ServerStats {
     stale_connection_stats: ByKind,
     #[serde(skip_serializing_if = "empty")]
     stalled_clients: u64,
+    #[serde(skip_serializing_if = "empty")]
+    routes: Vec<RouteStat>,
+    #[serde(skip_serializing_if = "empty")]
+    gateways: Vec<GatewayStat>,
     active_servers: usize,
     #[serde(skip_serializing_if = "empty")]
     jetstream: Option<JetStreamVarz>,
     gomaxprocs: usize,
 }
 
-#[derive(Debug, Serialize)]
+/// A connection to a server of this cluster.
+#[derive(Debug, PartialEq, Serialize)]
+struct RouteStat {
+    rid: u64,
+    #[serde(skip_serializing_if = "empty")]
+    name: String,
+    sent: MsgBytes,
+    received: MsgBytes,
+    pending: usize,
+}
+
+/// The way to another cluster, and how many of its servers came here.
+#[derive(Debug, PartialEq, Serialize)]
+struct GatewayStat {
+    gwid: u64,
+    name: String,
+    sent: MsgBytes,
+    received: MsgBytes,
+    inbound_connections: usize,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
 struct MsgBytes {
     msgs: u64,
     bytes: u64,
@@ -50,7 +76,6 @@ struct MsgBytes {
 pub(crate) fn document(view: &View<'_>, process: &Process<'_>) -> ServerStats {
     let counts = gather::counts(view);
     let (all, clients) = (counts.totals.traffic, counts.client_traffic);
-    let pair = |msgs, bytes| MsgBytes { msgs, bytes };
     ServerStats {
         start: When(view.started.wall),
         mem: process.resident_bytes,
@@ -72,10 +97,55 @@ pub(crate) fn document(view: &View<'_>, process: &Process<'_>) -> ServerStats {
             counts.totals.stale_links,
         ),
         stalled_clients: counts.totals.stalls,
-        active_servers: 1,
+        routes: routes(view),
+        gateways: gateways(view),
+        active_servers: 1 + counts.remotes,
         jetstream: jetstream(view),
         gomaxprocs: process.cores,
     }
+}
+
+const fn pair(msgs: u64, bytes: u64) -> MsgBytes {
+    MsgBytes { msgs, bytes }
+}
+
+fn routes(view: &View<'_>) -> Vec<RouteStat> {
+    let rows = gather::routes(view).into_iter().map(|route| {
+        let (row, traffic) = (&route.connection, route.connection.traffic);
+        RouteStat {
+            rid: row.cid,
+            name: row.name.clone(),
+            sent: pair(traffic.out_msgs, traffic.out_bytes),
+            received: pair(traffic.in_msgs, traffic.in_bytes),
+            pending: row.pending_bytes,
+        }
+    });
+    rows.collect()
+}
+
+/// What came in from a cluster is summed over the connections it came on.
+fn gateways(view: &View<'_>) -> Vec<GatewayStat> {
+    let all = gather::gateways(view);
+    let way = |wanted| all.iter().filter(move |row| row.detail.way == wanted);
+    let rows = way(GatewayWay::Outbound).map(|row| {
+        let name = &row.detail.gateway;
+        let inbound = way(GatewayWay::Inbound).filter(|row| row.detail.gateway == *name);
+        let (mut received, mut inbound_connections) = (pair(0, 0), 0);
+        for row in inbound {
+            received.msgs += row.connection.traffic.in_msgs;
+            received.bytes += row.connection.traffic.in_bytes;
+            inbound_connections += 1;
+        }
+        let traffic = row.connection.traffic;
+        GatewayStat {
+            gwid: row.connection.cid,
+            name: name.clone(),
+            sent: pair(traffic.out_msgs, traffic.out_bytes),
+            received,
+            inbound_connections,
+        }
+    });
+    rows.collect()
 }
 
 /// Accounts somebody is connected in.

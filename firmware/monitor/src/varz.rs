@@ -2,9 +2,11 @@
 //!
 //! spec: nats-server v2.15.1 server/monitor.go `Varz`
 
+mod cluster;
 mod options;
 mod websocket;
 
+pub(crate) use cluster::{ClusterOptsVarz, GatewayOptsVarz, RemoteGatewayOptsVarz};
 pub(crate) use options::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
 pub(crate) use websocket::WebsocketOptsVarz;
 
@@ -28,6 +30,10 @@ pub(crate) struct Counts {
     pub(crate) client_traffic: Traffic,
     pub(crate) clients: usize,
     pub(crate) leafnodes: usize,
+    /// Connections to servers of this cluster.
+    pub(crate) routes: usize,
+    /// Those servers.
+    pub(crate) remotes: usize,
     pub(crate) subscriptions: usize,
     pub(crate) uptime: Duration,
     pub(crate) memory: ConnectionsMemory,
@@ -53,8 +59,8 @@ pub(crate) struct Varz<'a> {
     go: &'static str,
     #[serde(flatten)]
     settings: Settings,
-    cluster: Nothing,
-    gateway: Nothing,
+    cluster: ClusterOptsVarz,
+    gateway: GatewayOptsVarz,
     leaf: LeafNodeOptsVarz,
     mqtt: Nothing,
     websocket: WebsocketOptsVarz,
@@ -182,8 +188,14 @@ pub(crate) fn document<'a>(
         proto: PROTO,
         go: LANGUAGE,
         settings: facts.settings,
-        cluster: Nothing {},
-        gateway: Nothing {},
+        cluster: ClusterOptsVarz {
+            tls_cert_not_after: process.certs.cluster.map(When),
+            ..facts.cluster
+        },
+        gateway: GatewayOptsVarz {
+            tls_cert_not_after: process.certs.gateway.map(When),
+            ..facts.gateway
+        },
         leaf: LeafNodeOptsVarz {
             tls_cert_not_after: process.certs.leaf.map(When),
             ..facts.leaf
@@ -246,8 +258,8 @@ const fn numbers(counts: &Counts) -> Numbers {
     Numbers {
         connections: counts.clients,
         total_connections: counts.totals.connections,
-        routes: 0,
-        remotes: 0,
+        routes: counts.routes,
+        remotes: counts.remotes,
         leafnodes: counts.leafnodes,
         in_msgs: all.in_msgs,
         in_bytes: all.in_bytes,

@@ -126,6 +126,7 @@ impl Core {
             client: end(self.tls.client()),
             leaf: end(self.tls.leaf()),
             websocket: end(self.tls.websocket()),
+            ..CertEnds::default()
         };
         self.meter.borrow_mut().set_certs(ends);
     }

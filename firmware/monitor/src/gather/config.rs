@@ -2,7 +2,8 @@ use frond_node::View;
 
 use crate::text::nanos;
 use crate::varz::{
-    DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings, WebsocketOptsVarz,
+    ClusterOptsVarz, DenyRules, Facts, GatewayOptsVarz, LeafNodeOptsVarz, RemoteGatewayOptsVarz,
+    RemoteLeafOptsVarz, Settings, WebsocketOptsVarz,
 };
 
 /// What the configuration says.
@@ -12,6 +13,8 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
     let system = directory.account(directory.system_account());
     Facts {
         settings: settings(view),
+        cluster: cluster(view),
+        gateway: gateway(view),
         leaf: leaf(view),
         websocket: websocket(view),
         tls_timeout: tls_timeout(config.tls.as_ref()),
@@ -71,6 +74,68 @@ const TLS_TIMEOUT_SECONDS: f64 = 2.0;
 /// Of a block, or the default.
 fn tls_timeout(tls: Option<&frond_config::Tls>) -> f64 {
     tls.map_or(TLS_TIMEOUT_SECONDS, |tls| tls.timeout.as_secs_f64())
+}
+
+/// Without a port only what a name and routes say.
+fn cluster(view: &View<'_>) -> ClusterOptsVarz {
+    let (config, options) = (view.config, &view.config.cluster);
+    let urls = options.routes.iter();
+    let told = ClusterOptsVarz {
+        name: config.cluster_name().unwrap_or_default().to_owned(),
+        urls: urls.map(|url| address(&url.host, url.port)).collect(),
+        write_deadline: options.write_deadline.map_or(0, nanos),
+        write_timeout: options.write_timeout.name(),
+        ..ClusterOptsVarz::default()
+    };
+    let Some(listen) = &options.listen else {
+        return told;
+    };
+    ClusterOptsVarz {
+        name: view.broker.facts().cluster.clone(),
+        addr: listen.host.clone(),
+        cluster_port: listen.port,
+        auth_timeout: options.authorization.timeout.as_secs_f64(),
+        tls_timeout: tls_timeout(options.tls.as_ref()),
+        tls_required: options.tls.is_some(),
+        tls_verify: options.tls.is_some(),
+        pool_size: options.pool_size.map_or(-1, i64::from),
+        ..told
+    }
+}
+
+fn gateway(view: &View<'_>) -> GatewayOptsVarz {
+    let (options, cluster) = (&view.config.gateway, &view.config.cluster);
+    let Some(listen) = &options.listen else {
+        return GatewayOptsVarz::default();
+    };
+    let gateways = options.gateways.iter().map(|remote| RemoteGatewayOptsVarz {
+        name: remote.name.clone(),
+        tls_timeout: remote
+            .tls
+            .as_ref()
+            .map_or(0.0, |tls| tls.timeout.as_secs_f64()),
+        urls: remote
+            .urls
+            .iter()
+            .map(|url| address(&url.host, url.port))
+            .collect(),
+    });
+    GatewayOptsVarz {
+        name: options.name.clone().unwrap_or_default(),
+        host: listen.host.clone(),
+        port: listen.port,
+        auth_timeout: options.authorization.timeout.as_secs_f64(),
+        tls_timeout: tls_timeout(options.tls.as_ref()),
+        tls_required: options.tls.is_some(),
+        tls_verify: options.tls.is_some(),
+        advertise: options.advertise.clone().unwrap_or_default(),
+        connect_retries: options.connect_retries,
+        gateways: gateways.collect(),
+        reject_unknown: options.reject_unknown,
+        write_deadline: cluster.write_deadline.map_or(0, nanos),
+        write_timeout: cluster.write_timeout.name(),
+        tls_cert_not_after: None,
+    }
 }
 
 fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {

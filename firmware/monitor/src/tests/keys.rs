@@ -12,7 +12,7 @@ use super::samples::{account, at, client, jetstream, leaf, server, subscription,
 use crate::process::{DiskCounts, Process};
 use crate::query::Query;
 use crate::raw::Object;
-use crate::{accountz, accstatz, clusters, connz, healthz, jsz, leafz, subsz, varz};
+use crate::{accountz, accstatz, connz, gatewayz, healthz, jsz, leafz, routez, subsz, varz};
 
 /// A document, or the part of it that members and places in lists lead to.
 fn part(document: &impl Serialize, path: &[&str]) -> Object {
@@ -56,6 +56,48 @@ const VARZ: &str = "server_id server_name version proto git_commit~ go host port
     ocsp_peer_cache~ slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies~ \
     tls_cert_not_after? frond";
 
+const CLUSTER: &str = "name? addr? cluster_port? auth_timeout? urls? tls_timeout? tls_required? \
+    tls_verify? pool_size? write_deadline? write_timeout? tls_cert_not_after?";
+const GATEWAY: &str = "name? host? port? auth_timeout? tls_timeout? tls_required? tls_verify? \
+    advertise? connect_retries? gateways? reject_unknown? write_deadline? write_timeout? \
+    tls_cert_not_after?";
+
+fn full_cluster() -> varz::ClusterOptsVarz {
+    varz::ClusterOptsVarz {
+        name: "C".into(),
+        addr: "0.0.0.0".into(),
+        cluster_port: 6222,
+        auth_timeout: 2.0,
+        urls: vec!["b:6222".into()],
+        tls_timeout: 2.0,
+        tls_required: true,
+        tls_verify: true,
+        pool_size: 3,
+        write_deadline: 1,
+        write_timeout: "retry",
+        tls_cert_not_after: None,
+    }
+}
+
+fn full_gateway() -> varz::GatewayOptsVarz {
+    varz::GatewayOptsVarz {
+        name: "C".into(),
+        host: "0.0.0.0".into(),
+        port: 7222,
+        auth_timeout: 2.0,
+        tls_timeout: 2.0,
+        tls_required: true,
+        tls_verify: true,
+        advertise: "b:7222".into(),
+        connect_retries: 1,
+        gateways: vec![varz::RemoteGatewayOptsVarz::default()],
+        reject_unknown: true,
+        write_deadline: 1,
+        write_timeout: "retry",
+        tls_cert_not_after: None,
+    }
+}
+
 fn full_facts() -> varz::Facts {
     let deny = varz::DenyRules {
         exports: vec!["a".into()],
@@ -75,6 +117,8 @@ fn full_facts() -> varz::Facts {
             max_subscriptions: 1,
             ..varz::Settings::default()
         },
+        cluster: full_cluster(),
+        gateway: full_gateway(),
         leaf: varz::LeafNodeOptsVarz {
             host: "0.0.0.0".into(),
             port: 7422,
@@ -125,6 +169,8 @@ fn varz_has_its_keys() {
         certs: crate::CertEnds {
             client: disk.as_ref().map(|_| at(0)),
             leaf: disk.as_ref().map(|_| at(0)),
+            cluster: disk.as_ref().map(|_| at(0)),
+            gateway: disk.as_ref().map(|_| at(0)),
             websocket: disk.as_ref().map(|_| at(0)),
         },
     };
@@ -175,9 +221,9 @@ fn varz_has_its_keys() {
         refused_for_memory strangers_shed syncs? journal_bytes? frames? checkpoints? \
         unfolded_bytes? messages? scrub_passes? scrub_bytes? scrub_damaged? scrubbed_at?";
     assert_part(own, &["frond"], &part(&least, &["frond"]));
-    for empty in ["cluster", "gateway", "mqtt"] {
-        assert!(part(&full, &[empty]).keys().is_empty());
-    }
+    assert!(part(&full, &["mqtt"]).keys().is_empty());
+    assert_part(CLUSTER, &["cluster"], &part(&least, &["cluster"]));
+    assert_part(GATEWAY, &["gateway"], &part(&least, &["gateway"]));
 }
 
 #[test]
@@ -330,17 +376,19 @@ fn the_other_documents_have_their_keys() {
 
 #[test]
 fn what_there_is_none_of_has_its_empty_form() {
-    let routez = clusters::routez(&server(), &Query::default()).unwrap();
+    let nothing = (None, None);
+    let routez = routez::document(&server(), &Query::default(), nothing, Vec::new()).unwrap();
     assert_eq!(
         go_json::to_string(&routez),
         r#"{"server_id":"NID","server_name":"edge","now":"2023-11-14T22:14:20Z","num_routes":0,"routes":[]}"#
     );
-    let gatewayz = clusters::gatewayz(&server(), &Query::default()).unwrap();
+    let gatewayz =
+        |query: &str| gatewayz::document(&server(), &Query::parse(query), None, Vec::new());
     assert_eq!(
-        go_json::to_string(&gatewayz),
+        go_json::to_string(&gatewayz("").unwrap()),
         r#"{"server_id":"NID","now":"2023-11-14T22:14:20Z","outbound_gateways":{},"inbound_gateways":{}}"#
     );
-    assert!(clusters::gatewayz(&server(), &Query::parse("accs=x")).is_err());
+    assert!(gatewayz("accs=x").is_err());
     let options = healthz::Options::read(&Query::default()).unwrap();
     let (code, health) = healthz::document(&options, &[], &healthz::State::Unwanted);
     assert_eq!(

@@ -3,13 +3,15 @@ use std::collections::BTreeMap;
 use frond_clock::Timestamp;
 use serde::Serialize;
 
-use super::WebsocketOptsVarz;
+use super::{ClusterOptsVarz, GatewayOptsVarz, WebsocketOptsVarz};
 use crate::text::{When, empty};
 
 /// What the configuration says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) settings: Settings,
+    pub(crate) cluster: ClusterOptsVarz,
+    pub(crate) gateway: GatewayOptsVarz,
     pub(crate) leaf: LeafNodeOptsVarz,
     pub(crate) websocket: WebsocketOptsVarz,
     /// Seconds.
