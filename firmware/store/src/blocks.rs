@@ -96,6 +96,21 @@ impl Blocks {
         }
     }
 
+    /// Moves all rows together, so that the file has neither holes nor free pages. Nobody reads
+    /// meanwhile, and a stop in the middle makes the next open read all of it.
+    pub(crate) fn compact(&self) -> Result<(), redb::Error> {
+        let compacted = {
+            let mut slot = self.open.write().unwrap_or_else(PoisonError::into_inner);
+            match &mut *slot {
+                Some(Open::Lasting(database)) => guarded(|| Ok(database.compact()?)),
+                Some(Open::Unwritten(_)) | None => Err(redb::Error::DatabaseClosed),
+            }
+        };
+        // Whatever came of it, and no more of that than the file says.
+        self.reopen()?;
+        compacted.map(|_| ())
+    }
+
     /// A medium that cannot be written can still be read.
     fn open_unwritten(&self) -> Result<Database, redb::Error> {
         let backend = Unwritten::new(Arc::clone(&self.file), Commit::Last)?;

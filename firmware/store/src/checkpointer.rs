@@ -10,11 +10,12 @@ use crate::delta::Delta;
 use crate::disk::Disk;
 use crate::error::{fault_of, fault_of_blocks};
 use crate::fold::{Fingerprint, Fold, Folded};
-use crate::limits::{FOLD_BYTES, RESUME_BYTES};
+use crate::limits::{COMPACT_BYTES_MAX, FOLD_BYTES, REMOVED_BLOCKS_PER_CHECKPOINT, RESUME_BYTES};
 use crate::names::Names;
 use crate::open::UNPROVEN_NAME;
 use crate::shared::Shared;
 use crate::space::{Space, fold_bytes};
+use crate::spare::Spare;
 use crate::tables::{self, Mark};
 
 /// Folds the journal's tail into the block store, on a thread of its own.
@@ -26,8 +27,19 @@ pub struct Checkpointer<D: Disk> {
     journal_bytes: u64,
     space: Space,
     names: Names,
+    spare: Spare,
     /// Whether this start has shown that the block store works.
     proven: bool,
+}
+
+/// What came of folding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Put {
+    Done,
+    /// It was known that there is no space for it.
+    Refused,
+    /// There was less space than was believed.
+    RanOut,
 }
 
 /// Why [`Checkpointer::wait`] returned.
@@ -50,6 +62,7 @@ impl<D: Disk> Checkpointer<D> {
         (space, names): (Space, Names),
     ) -> Self {
         let new = Self {
+            spare: Spare::find(&disk),
             disk,
             shared,
             reserve_bytes,
@@ -90,6 +103,13 @@ impl<D: Disk> Checkpointer<D> {
     /// Nothing is lost then: the journal keeps the tail, reading goes on, and the next call
     /// tries again. [`DiskFault::Full`] when the disk is.
     pub fn checkpoint(&mut self) -> Result<u64, DiskFault> {
+        let freed = self.fold_all();
+        self.spare.fill(&self.disk);
+        self.survey();
+        freed
+    }
+
+    fn fold_all(&mut self) -> Result<u64, DiskFault> {
         let target = self.shared.tail().head;
         let mut freed = 0;
         while let Some(delta) = self.freeze(target) {
@@ -98,7 +118,6 @@ impl<D: Disk> Checkpointer<D> {
                 Err(fault) => {
                     Counters::add(&self.shared.counters.checkpoints_failed, 1);
                     let before = self.shared.update(|tail| tail.fault.replace(fault.clone()));
-                    self.survey();
                     // It is tried again every few seconds: a full disk isn't filled with this.
                     if before.as_ref() != Some(&fault) {
                         tracing::warn!(?fault, "checkpoint failed; the journal keeps what it has");
@@ -107,7 +126,6 @@ impl<D: Disk> Checkpointer<D> {
                 }
             }
         }
-        self.survey();
         if !self.proven {
             // At worst it stays, and the next start checks what it need not.
             self.proven = self.disk.remove(UNPROVEN_NAME).is_ok();
@@ -142,7 +160,9 @@ impl<D: Disk> Checkpointer<D> {
     /// is left; where the system does not tell, as many as it likes.
     fn message_room(&self) -> u64 {
         let free = self.free_bytes().unwrap_or(u64::MAX);
-        free.saturating_sub(self.reserve_bytes + FOLD_BYTES) / 2
+        // The spare bytes are the part of the reserve that nobody else can take.
+        let reserve = self.reserve_bytes.saturating_sub(self.spare.held_bytes());
+        free.saturating_sub(reserve + FOLD_BYTES) / 2
     }
 
     /// Tells the writer.
@@ -187,8 +207,7 @@ impl<D: Disk> Checkpointer<D> {
         if blocks.is_closed() {
             blocks.reopen().map_err(|error| fault_of_blocks(&error))?;
         }
-        self.make_room(delta)?;
-        self.commit(delta)?;
+        self.put_with_room(delta)?;
         // Before the journal forgets the change.
         if let Err(error) = self.names.keep(&self.disk, &self.shared.blocks, delta) {
             tracing::warn!(%error, "the second copy of what names the streams is old");
@@ -196,28 +215,63 @@ impl<D: Disk> Checkpointer<D> {
         Ok(())
     }
 
-    /// Messages need space beside them. When there is none, what is gone is taken out first;
-    /// that, as all that brings no message, is tried with whatever the block store has.
-    fn make_room(&mut self, delta: &Delta) -> Result<(), DiskFault> {
-        let message_bytes = delta.message_bytes();
-        if message_bytes == 0 || self.free_bytes()? >= fold_bytes(message_bytes) {
-            return Ok(());
+    /// Where there is no space, what is gone is taken out first; the spare bytes are for that and
+    /// for all that brings no message.
+    fn put_with_room(&mut self, delta: &Delta) -> Result<(), DiskFault> {
+        let mut put = self.put(delta)?;
+        let removals = delta.removals();
+        if put != Put::Done && (removals.is_some() || delta.message_bytes() == 0) {
+            self.spare.release(&self.disk);
+            self.take_out(removals.as_ref())?;
+            put = self.put(delta)?;
         }
-        self.commit(&delta.removals().ok_or(DiskFault::Full)?)?;
-        if self.free_bytes()? < fold_bytes(message_bytes) {
-            return Err(DiskFault::Full);
+        // Free pages that the file has bytes for do not help when redb takes those in its holes.
+        if put == Put::RanOut && self.space.live_bytes() <= COMPACT_BYTES_MAX {
+            self.spare.release(&self.disk);
+            let compacted = self.shared.blocks.compact();
+            compacted.map_err(|error| fault_of_blocks(&error))?;
+            put = self.put(delta)?;
         }
-        Ok(())
+        match put {
+            Put::Done => Ok(()),
+            Put::Refused | Put::RanOut => Err(DiskFault::Full),
+        }
     }
 
-    /// Folds `delta`; what went wrong is over with the next call.
-    fn commit(&mut self, delta: &Delta) -> Result<(), DiskFault> {
+    /// In slices, each of which makes room for the next.
+    fn take_out(&mut self, removals: Option<&Delta>) -> Result<(), DiskFault> {
+        let Some(removals) = removals else {
+            return Ok(());
+        };
+        while self.commit(removals, REMOVED_BLOCKS_PER_CHECKPOINT)? {}
+        // Closing it cuts its end off: others can have that.
+        let reopened = self.shared.blocks.reopen();
+        reopened.map_err(|error| fault_of_blocks(&error))
+    }
+
+    /// Messages need space beside them; what brings none is tried with whatever there is.
+    fn put(&mut self, delta: &Delta) -> Result<Put, DiskFault> {
+        let message_bytes = delta.message_bytes();
+        if message_bytes > 0 && self.free_bytes()? < fold_bytes(message_bytes) {
+            return Ok(Put::Refused);
+        }
+        match self.commit(delta, usize::MAX) {
+            Ok(_) => Ok(Put::Done),
+            // When it could not be opened anew there is nothing to try again.
+            Err(DiskFault::Full) if !self.shared.blocks.is_closed() => Ok(Put::RanOut),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Folds `delta` as [`fold_into`] does; what went wrong is over with the next call. Whether it
+    /// took out all that it may.
+    fn commit(&mut self, delta: &Delta, budget: usize) -> Result<bool, DiskFault> {
         let blocks = &self.shared.blocks;
-        let done = fold_into(blocks, delta);
+        let done = fold_into(blocks, delta, budget);
         let fault = match done {
             Ok(folded) => {
                 self.space.folded(folded.added_bytes, folded.removed_bytes);
-                return Ok(());
+                return Ok(folded.is_spent);
             }
             Err(fault) => fault,
         };
@@ -249,11 +303,15 @@ impl<D: Disk> Checkpointer<D> {
     }
 }
 
-/// One transaction, read back.
-pub(crate) fn fold_into(blocks: &Blocks, delta: &Delta) -> Result<Folded, DiskFault> {
+/// One transaction, read back, that takes up to `budget` blocks out of streams that stay.
+pub(crate) fn fold_into(
+    blocks: &Blocks,
+    delta: &Delta,
+    budget: usize,
+) -> Result<Folded, DiskFault> {
     let done = blocks.write(|database| {
         let write = tables::begin(database)?;
-        let folded = Fold::new(&write)?.run(delta)?;
+        let folded = Fold::new(&write, budget)?.run(delta)?;
         write.commit()?;
         verify(database, &folded.written)?;
         Ok(folded)

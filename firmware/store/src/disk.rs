@@ -105,6 +105,15 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// The system's.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
+    /// Makes it so long and holds the medium's bytes for all of that, so that writing to them
+    /// cannot run out of space.
+    ///
+    /// # Errors
+    /// The system's; it may hold some of them then.
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        self.set_len(len)
+    }
+
     /// Asks that the next read comes from the medium and not from memory. A hint.
     fn forget_cached(&self) {}
 }

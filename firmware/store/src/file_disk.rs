@@ -3,11 +3,13 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, FlockOperation, fadvise, flock, statvfs};
+use rustix::fs::{Advice, FallocateFlags, FlockOperation, fadvise, fallocate, flock, statvfs};
+use rustix::io::Errno;
 
 use crate::disk::{Disk, DiskFile, Guard};
 
 const LOCK_NAME: &str = "lock";
+const CHUNK_BYTES: usize = 4096;
 
 /// A directory of the file system.
 #[derive(Clone, Debug)]
@@ -141,6 +143,19 @@ impl DiskFile for File {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         Self::set_len(self, len)
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        match fallocate(self, FallocateFlags::empty(), 0, len) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            done => return Ok(done?),
+        }
+        // Bytes that no file system takes for a hole.
+        for at in (0..len).step_by(CHUNK_BYTES) {
+            let size = (len - at).min(CHUNK_BYTES as u64) as usize;
+            self.write_all_at([0x5A; CHUNK_BYTES].get(..size).unwrap_or_default(), at)?;
+        }
+        Ok(())
     }
 
     fn forget_cached(&self) {

@@ -25,6 +25,8 @@ pub(crate) struct Folded {
     /// Bytes of blocks put in and taken out.
     pub(crate) added_bytes: u64,
     pub(crate) removed_bytes: u64,
+    /// All that it may take out at once is out.
+    pub(crate) is_spent: bool,
 }
 
 /// Puts the effect of a run of records into one transaction.
@@ -43,10 +45,11 @@ pub(crate) struct Fold<'t> {
 }
 
 impl<'t> Fold<'t> {
-    pub(crate) fn new(write: &'t WriteTransaction) -> Result<Self, redb::Error> {
+    /// `budget`: how many blocks it may take out of streams that stay.
+    pub(crate) fn new(write: &'t WriteTransaction, budget: usize) -> Result<Self, redb::Error> {
         let open = |definition| write.open_table(definition);
         Ok(Self {
-            blocks: BlockFold::new(write)?,
+            blocks: BlockFold::new(write, budget)?,
             streams: [open(tables::STREAMS)?, open(tables::STREAMS_COPY)?],
             consumers: [open(tables::CONSUMERS)?, open(tables::CONSUMERS_COPY)?],
             states: open(tables::STATES)?,
@@ -76,7 +79,7 @@ impl<'t> Fold<'t> {
                 None => remove_both(&mut self.values, key)?,
             }
         }
-        self.clear_removed()?;
+        let is_spent = self.clear_removed()? || self.blocks.budget == 0;
         mark.folded = mark.folded.max(delta.end_lsn);
         mark.stream_ids_used = mark.stream_ids_used.max(delta.stream_ids_used);
         mark.consumer_ids_used = mark.consumer_ids_used.max(delta.consumer_ids_used);
@@ -93,6 +96,7 @@ impl<'t> Fold<'t> {
             written: self.fingerprints,
             added_bytes,
             removed_bytes,
+            is_spent,
         })
     }
 
@@ -213,8 +217,8 @@ impl<'t> Fold<'t> {
         Ok(())
     }
 
-    /// One slice of the blocks of removed streams.
-    fn clear_removed(&mut self) -> Result<(), redb::Error> {
+    /// One slice of the blocks of removed streams; whether there may be more.
+    fn clear_removed(&mut self) -> Result<bool, redb::Error> {
         let mut budget = REMOVED_BLOCKS_PER_CHECKPOINT;
         while budget > 0 {
             let first = self.removed.first()?.map(|(key, _)| key.value().to_vec());
@@ -231,7 +235,7 @@ impl<'t> Fold<'t> {
             }
             budget -= cleared;
         }
-        Ok(())
+        Ok(budget == 0)
     }
 }
 

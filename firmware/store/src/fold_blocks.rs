@@ -21,25 +21,29 @@ pub(crate) struct BlockFold<'t> {
     pub(crate) packing: Packing,
     /// Checksums of the heads and bodies of the blocks written, by key.
     written: BTreeMap<[u8; 12], [u32; 2]>,
+    /// Blocks that may still be taken out at once.
+    pub(crate) budget: usize,
     /// Bytes of rows put in and taken out.
     pub(crate) added_bytes: u64,
     pub(crate) removed_bytes: u64,
 }
 
 impl<'t> BlockFold<'t> {
-    pub(crate) fn new(write: &'t WriteTransaction) -> Result<Self, redb::Error> {
+    pub(crate) fn new(write: &'t WriteTransaction, budget: usize) -> Result<Self, redb::Error> {
         Ok(Self {
             heads: write.open_table(tables::HEADS)?,
             bodies: write.open_table(tables::BODIES)?,
             dead: write.open_table(tables::DEAD)?,
             packing: Packing::default(),
             written: BTreeMap::new(),
+            budget,
             added_bytes: 0,
             removed_bytes: 0,
         })
     }
 
-    /// Takes out what `change` says is gone: whole blocks where it can, marks where it must.
+    /// Takes out what `change` says is gone: whole blocks where it can, marks where it must. It
+    /// stops when it may take out no more.
     pub(crate) fn drop_ranges(
         &mut self,
         stream: StreamId,
@@ -55,6 +59,10 @@ impl<'t> BlockFold<'t> {
             let nexts = touched.iter().skip(1).map(Some).chain([None]);
             for (&block, next) in touched.iter().zip(nexts) {
                 if block >= first && next.is_some() {
+                    let Some(left) = self.budget.checked_sub(1) else {
+                        return Ok(());
+                    };
+                    self.budget = left;
                     self.remove_block(stream, block)?;
                 } else {
                     edges.entry(block).or_default().add(first, last);

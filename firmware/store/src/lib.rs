@@ -23,7 +23,8 @@
 //!
 //! **Files** of a data directory: `lock`, `journal`, `blocks.redb` (`blocks.redb.new` while it is
 //! made), `names.1` and `names.2`, `unproven` from a start to its first checkpoint, `damage` with
-//! what was found damaged until an operator removes it, and whatever was moved aside as damaged
+//! what was found damaged until an operator removes it, `spare` with bytes for a full disk, and
+//! whatever was moved aside as damaged
 //! (`*.damaged-…`), which nothing here ever deletes.
 //!
 //! **Journal**: one file, written full of zeros once, then over and over as a ring, never grown.
@@ -78,6 +79,7 @@ mod scrape;
 mod scrub;
 mod shared;
 mod space;
+mod spare;
 mod stream_row;
 mod tables;
 mod unwritten;

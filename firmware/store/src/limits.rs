@@ -27,6 +27,15 @@ pub const LOST_PER_HOLE_MAX: u64 = 1 << 20;
 /// Free bytes that a checkpoint with messages needs beside them.
 pub const FOLD_BYTES: u64 = 256 * 1024;
 
+/// Rows of more bytes are not moved together to make room: nobody can read meanwhile.
+pub const COMPACT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Bytes kept to be given back when the medium has no other.
+pub const SPARE_BYTES: u64 = 1024 * 1024;
+
+/// These bytes grow by whole steps.
+pub const SPARE_STEP_BYTES: u64 = 64 * 1024;
+
 /// Room for messages at which those that were refused may come again, if they fit it.
 pub const RESUME_BYTES: u64 = 64 * 1024;
 

@@ -13,7 +13,8 @@ pub struct Options {
     pub journal_bytes: u64,
     /// The block store's cache in bytes.
     pub cache_bytes: usize,
-    /// Free bytes that a checkpoint leaves to the rest of the system.
+    /// Free bytes that messages leave to all else; the first MiB of them is taken, so that nobody
+    /// else can have it.
     pub reserve_bytes: u64,
     /// How long a write waits for the checkpointer when the journal is full; zero refuses at
     /// once with [`frond_ledger::DiskFault::Full`].

@@ -19,6 +19,10 @@ impl Space {
         }
     }
 
+    pub(crate) const fn live_bytes(&self) -> u64 {
+        self.live_bytes
+    }
+
     /// A checkpoint went through that added and removed so much.
     pub(crate) fn folded(&mut self, added_bytes: u64, removed_bytes: u64) {
         self.live_bytes = (self.live_bytes + added_bytes).saturating_sub(removed_bytes);

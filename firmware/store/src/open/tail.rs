@@ -172,7 +172,7 @@ impl<D: Disk> Opener<'_, D> {
     ) -> Result<(Journal<D::File>, u64), StoreError> {
         let mut added_bytes = 0;
         if tail.end == End::Missing {
-            let folded = fold_into(blocks, &tail.delta);
+            let folded = fold_into(blocks, &tail.delta, usize::MAX);
             let folded = folded.map_err(|fault| self.fault("folding the journal", fault))?;
             if let Err(error) = names.keep(&self.disk, blocks, &tail.delta) {
                 tracing::warn!(%error, "the second copy of what names the streams is old");

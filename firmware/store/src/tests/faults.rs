@@ -87,7 +87,7 @@ fn what_would_stay_in_memory_is_not_taken_for_folded() {
         let mut delta = Delta::default();
         delta.apply(&named(id));
         delta.end_lsn = u64::from(id);
-        fold_into(&blocks, &delta)
+        fold_into(&blocks, &delta, usize::MAX)
     };
     let streams = || blocks.read(Loaded::read).unwrap().streams.len();
     assert!(fold(1).is_ok());

@@ -18,6 +18,8 @@ struct Content {
     unsynced: BTreeSet<usize>,
     /// Pages whose sync failed: they count as clean, and no later sync brings them there.
     doomed: BTreeSet<usize>,
+    /// Pages that the medium has space for; the others are holes.
+    held: BTreeSet<usize>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -34,7 +36,10 @@ pub(super) struct Faults {
     pub(super) read_only: AtomicBool,
     /// Flips a bit of everything written.
     pub(super) garble: AtomicBool,
+    /// What the system tells of the space there is, unless that is `u64::MAX`: the truth then.
     pub(super) free: AtomicU64,
+    /// Bytes of the medium that no file holds.
+    pub(super) left: AtomicU64,
     /// Growing a file or writing to it past this many bytes fails.
     pub(super) file_bytes_max: AtomicU64,
     /// No file grows any more.
@@ -53,11 +58,36 @@ impl Default for Faults {
             read_only: false.into(),
             garble: false.into(),
             free: u64::MAX.into(),
+            left: (1 << 40).into(),
             file_bytes_max: u64::MAX.into(),
             is_full: false.into(),
             gone: Mutex::default(),
             bad: Mutex::default(),
         }
+    }
+}
+
+impl Faults {
+    /// The medium holds `pages` from now on, or does not have the space.
+    fn hold(&self, content: &mut Content, pages: core::ops::Range<usize>) -> io::Result<()> {
+        for page in pages {
+            if content.held.contains(&page) {
+                continue;
+            }
+            let left = self.left.load(Ordering::Relaxed);
+            let left = left.checked_sub(PAGE_BYTES as u64);
+            let left = left.ok_or(io::ErrorKind::StorageFull)?;
+            self.left.store(left, Ordering::Relaxed);
+            content.held.insert(page);
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, content: &mut Content, len: usize) {
+        content.set_len(len);
+        let cut = content.held.split_off(&len.div_ceil(PAGE_BYTES));
+        let bytes = (cut.len() * PAGE_BYTES) as u64;
+        self.left.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
@@ -159,7 +189,9 @@ impl Disk for MemoryDisk {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.files.lock().unwrap().remove(name);
+        if let Some(file) = self.files.lock().unwrap().remove(name) {
+            self.faults.set_len(&mut file.lock().unwrap(), 0);
+        }
         Ok(())
     }
 
@@ -168,7 +200,9 @@ impl Disk for MemoryDisk {
     }
 
     fn free_bytes(&self) -> io::Result<u64> {
-        Ok(self.faults.free.load(Ordering::Relaxed))
+        let told = self.faults.free.load(Ordering::Relaxed);
+        let left = self.faults.left.load(Ordering::Relaxed);
+        Ok(if told == u64::MAX { left } else { told })
     }
 
     fn lock(&self) -> io::Result<Box<dyn Guard>> {
@@ -204,6 +238,17 @@ impl DiskFile for MemoryFile {
         Ok(self.content.lock().unwrap().bytes.len() as u64)
     }
 
+    fn allocated_bytes(&self) -> io::Result<u64> {
+        Ok((self.content.lock().unwrap().held.len() * PAGE_BYTES) as u64)
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        self.set_len(len)?;
+        let mut content = self.content.lock().unwrap();
+        let pages = 0..(len as usize).div_ceil(PAGE_BYTES);
+        self.faults.hold(&mut content, pages)
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.reach()?;
         let bad = self.faults.bad.lock().unwrap().clone();
@@ -222,6 +267,8 @@ impl DiskFile for MemoryFile {
         self.reach()?;
         self.room(end as u64)?;
         let mut content = self.content.lock().unwrap();
+        let pages = offset as usize / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
+        self.faults.hold(&mut content, pages)?;
         content.write(data, offset as usize);
         if self.faults.garble.load(Ordering::Relaxed) {
             content.bytes[offset as usize + data.len() / 2] ^= 1;
@@ -246,7 +293,8 @@ impl DiskFile for MemoryFile {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.room(len)?;
-        self.content.lock().unwrap().set_len(len as usize);
+        let mut content = self.content.lock().unwrap();
+        self.faults.set_len(&mut content, len as usize);
         Ok(())
     }
 
