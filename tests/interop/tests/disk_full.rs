@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and touch files"
 )]
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,7 +19,8 @@ use interop::{Kind, Server, Setup, free_port, http_get, say, wait_for_async};
 use serde_json::{Value, json};
 
 /// A file system of its own, which only the server and those who look through it see.
-const SMALL_DISK: &str = "mkdir -p js && mount -t tmpfs -o size=24m none js && exec \"$0\" \"$@\"";
+const SMALL_DISK: &str =
+    "mkdir -p js && mount -t tmpfs -o size=$SIZE none js && exec \"$0\" \"$@\"";
 const BALLAST_BYTES: usize = 3 << 20;
 /// Far above what is wanted, which is printed: an answer within 100 ms, messages again within 5 s.
 const BOUND: Duration = Duration::from_secs(30);
@@ -30,13 +32,14 @@ struct World {
 }
 
 impl World {
-    async fn start() -> Self {
+    async fn start(disk_size: &str) -> Self {
         let port = free_port();
         let config = format!(
             "listen: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:{port}\"\n\
              jetstream {{ store_dir: \"$DIR/js\", max_file_store: 1GB }}\n"
         );
-        let through = ["unshare", "-rm", "sh", "-c", SMALL_DISK];
+        let mount = SMALL_DISK.replace("$SIZE", disk_size);
+        let through = ["unshare", "-rm", "sh", "-c", &mount];
         let server = Server::start(Kind::Leaf, &Setup::config(&config).through(through));
         let client = async_nats::connect(server.url()).await.unwrap();
         Self {
@@ -100,6 +103,14 @@ impl World {
     }
 }
 
+impl World {
+    /// Somebody else has the disk, to its last byte.
+    fn take_all_space(&self) {
+        let mut file = std::fs::File::create(self.ballast()).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+}
+
 /// A server gets its small disk in name spaces of its own.
 fn must_have_name_spaces() {
     let hint = "the full disk needs `unshare` (util-linux) and name spaces for users: \
@@ -115,7 +126,7 @@ fn must_have_name_spaces() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_said_at_once_and_left_by_itself() {
     must_have_name_spaces();
-    let world = World::start().await;
+    let world = World::start("24m").await;
     std::fs::write(world.ballast(), vec![1; BALLAST_BYTES]).unwrap();
     let stream = json!({"name":"ORDERS","subjects":["orders.>"],"allow_direct":true});
     world.api("STREAM.CREATE.ORDERS", stream).await;
@@ -139,6 +150,59 @@ async fn a_full_disk_is_said_at_once_and_left_by_itself() {
     std::fs::remove_file(world.ballast()).unwrap();
     world.resumes(freed, "there was space").await;
     assert!(world.fill().await.0 > 500, "all of it is used");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_without_a_byte_left_is_left_by_taking_messages_away() {
+    must_have_name_spaces();
+    // What is taken away must be more than the server keeps free for all but messages.
+    let world = World::start("48m").await;
+    let other = json!({"name":"OTHER","subjects":["other"]});
+    world.api("STREAM.CREATE.OTHER", other).await;
+    let large = bytes::Bytes::from(vec![b'x'; 100_000]);
+    let mut kept = 0;
+    for change in ["PURGE", "DELETE"] {
+        let orders = json!({"name":"ORDERS","subjects":["orders.>"]});
+        world.api("STREAM.CREATE.ORDERS", orders).await;
+        for _ in 0..90 {
+            let answer = world.ask("orders.new", large.clone()).await;
+            assert!(answer.get("error").is_none(), "{change}: {answer}");
+        }
+        wait_for_async("the journal to be empty", BOUND, async || {
+            let metrics = http_get(&world.http, "/metrics").1;
+            let is_empty = metrics
+                .lines()
+                .any(|it| it.starts_with("frond_journal_unfolded_bytes") && it.ends_with(" 0"));
+            is_empty.then_some(())
+        })
+        .await;
+        world.take_all_space();
+        // What is taken now is in the journal, and cannot be moved out of it.
+        let mut taken = 0;
+        while world.ask("other", "x").await.get("error").is_none() {
+            world.ask("orders.new", large.clone()).await;
+            taken += 1;
+        }
+        kept += taken;
+        world
+            .api(&format!("STREAM.{change}.ORDERS"), Value::Null)
+            .await;
+        let changed = Instant::now();
+        wait_for_async("messages to be taken again", BOUND, async || {
+            let answer = world.ask("other", "x").await;
+            answer.get("error").is_none().then_some(())
+        })
+        .await;
+        say(&format!(
+            "{taken} more, {change}: messages after {:?}",
+            changed.elapsed()
+        ));
+        assert_eq!(http_get(&world.http, "/healthz").0, 200);
+        kept += 1;
+        let info = world.api("STREAM.INFO.OTHER", Value::Null).await;
+        assert_eq!(info["state"]["messages"], kept, "what was acknowledged");
+        std::fs::remove_file(world.ballast()).unwrap();
+    }
 }
 
 async fn everything_else_goes_on(world: &World, taken: u64) {
