@@ -35,11 +35,11 @@ fn the_fourth_quarter_holds() {
     worlds(750..1000);
 }
 
-/// Of thirty thousand worlds those that a store did not survive: files that name the streams were
-/// whole in memory alone.
+/// Of many thousand worlds those that once broke a promise: files that name the streams were whole
+/// in memory alone, or a purge was folded before its frame was torn.
 #[test]
 fn rare_worlds_hold() {
-    for seed in [1447, 2489, 2618, 3357, 6642, 7779, 19_407, 23_863] {
+    for seed in [1447, 2489, 2618, 3357, 6642, 7340, 7779, 19_407, 23_863] {
         worlds(seed..seed + 1);
     }
 }

@@ -221,7 +221,6 @@ impl Model {
         words.join("; ")
     }
 
-    /// Whether every message here was once written, with equal bytes.
     /// The same without the messages that neither `found` nor `later` has: what the journal's last
     /// frame took away may be out of the block store before that frame is torn.
     pub(super) fn taken_out(&self, found: &Self, later: &Self) -> Self {
@@ -233,15 +232,19 @@ impl Model {
             };
             let messages = &mut stream.messages;
             messages.retain(|seq, _| has(found, seq) || has(later, seq));
-            // Its floor with them.
+            // Its floor with them, and no sequence before that is given again.
             let first = |model: &Self| model.streams.get(id).map(|stream| stream.first);
-            if first(found) == first(later) {
-                stream.first = first(later).unwrap_or(stream.first);
+            if let Some(first) = first(later).filter(|_| first(found) == first(later))
+                && first > stream.first
+            {
+                stream.first = first;
+                stream.last = stream.last.max(first - 1);
             }
         }
         out
     }
 
+    /// Whether every message here was once written, with equal bytes.
     pub(super) fn messages_within(&self, ever: &Ever) -> bool {
         self.streams.iter().all(|(&id, stream)| {
             let mut messages = stream.messages.iter();
