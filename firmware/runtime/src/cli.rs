@@ -195,14 +195,14 @@ pub(crate) struct ClusterFlags {
     #[arg(long, value_name = "URLS")]
     pub(crate) routes: Option<String>,
     /// Where servers connect, as nats://user:password@host:6222 (--cluster_listen); empty: nowhere
-    #[arg(long = "cluster", value_name = "URL")]
-    pub(crate) listen: Option<String>,
+    #[arg(long, value_name = "URL")]
+    pub(crate) cluster: Option<String>,
     /// Name of the cluster
-    #[arg(long = "cluster_name", value_name = "NAME")]
-    pub(crate) name: Option<String>,
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster_name: Option<String>,
     /// Address announced to other servers
-    #[arg(long = "cluster_advertise", value_name = "HOST:PORT")]
-    pub(crate) advertise: Option<String>,
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) cluster_advertise: Option<String>,
     /// Don't tell other servers where clients connect
     #[arg(long, value_name = "BOOL", require_equals = true)]
     pub(crate) no_advertise: Option<bool>,
@@ -224,5 +224,32 @@ impl Cli {
     pub(crate) fn parse_from_process() -> Result<Self, String> {
         let words = args::normalise(std::env::args())?;
         Self::try_parse_from(words).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn no_two_flags_are_one() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_flags_of_a_cluster_are_read() {
+        let line = "frond -cluster_listen nats://h:1 -routes=nats://a:1 -no_advertise \
+                    --cluster_name C --cluster_advertise x:1 --connect_retries -1";
+        let words = args::normalise(line.split_whitespace().map(str::to_owned)).unwrap();
+        let flags = Cli::try_parse_from(words).unwrap().cluster;
+        assert_eq!(flags.cluster.as_deref(), Some("nats://h:1"));
+        assert_eq!(flags.routes.as_deref(), Some("nats://a:1"));
+        assert_eq!(flags.cluster_name.as_deref(), Some("C"));
+        assert_eq!(flags.cluster_advertise.as_deref(), Some("x:1"));
+        assert_eq!(
+            (flags.no_advertise, flags.connect_retries),
+            (Some(true), Some(-1))
+        );
     }
 }

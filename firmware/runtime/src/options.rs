@@ -152,13 +152,13 @@ impl Options {
 
 /// spec: nats-server v2.15.1 server/opts.go `ConfigureOptions`
 fn overlay_cluster(cluster: &mut Cluster, flags: &ClusterFlags) -> Result<(), OptionsError> {
-    set(&mut cluster.name, flags.name.clone());
-    set(&mut cluster.advertise, flags.advertise.clone());
+    set(&mut cluster.name, flags.cluster_name.clone());
+    set(&mut cluster.advertise, flags.cluster_advertise.clone());
     put(&mut cluster.no_advertise, flags.no_advertise);
     let retries = flags.connect_retries;
     let retries = retries.map(|retries| u64::try_from(retries).unwrap_or(0));
     put(&mut cluster.connect_retries, retries);
-    if let Some(url) = &flags.listen {
+    if let Some(url) = &flags.cluster {
         cluster.listen_at(url).map_err(OptionsError::Flag)?;
     }
     if let Some(routes) = &flags.routes {
