@@ -1,4 +1,5 @@
-//! Runs worlds once more: `sim replay WORLD SEED`, or many of them: `sim run store COUNT [FROM]`.
+//! Runs worlds once more: `sim replay WORLD SEED`, or many of them: `sim run WORLD COUNT [FROM]`.
+//! The worlds: `link`, `store`, and `keys`, a store whose encryption changes.
 
 #![expect(clippy::print_stdout, reason = "a tool that answers on the terminal")]
 
@@ -16,9 +17,9 @@ fn main() -> ExitCode {
     let numbers: Option<Vec<u64>> = numbers.iter().map(|word| word.parse().ok()).collect();
     match (command, world, numbers.as_deref()) {
         ("replay", "link", Some([seed])) => link(*seed),
-        ("replay", "store", Some([seed])) => stores(*seed, 1),
-        ("run", "store", Some([count])) => stores(0, *count),
-        ("run", "store", Some([count, from])) => stores(*from, *count),
+        ("replay", "store" | "keys", Some([seed])) => stores(world, *seed, 1),
+        ("run", "store" | "keys", Some([count])) => stores(world, 0, *count),
+        ("run", "store" | "keys", Some([count, from])) => stores(world, *from, *count),
         _ => usage(),
     }
 }
@@ -35,24 +36,34 @@ fn link(seed: u64) -> ExitCode {
     ExitCode::from(u8::from(report.verdict.is_err()))
 }
 
-/// Each twice: two runs of one seed must not differ. All that break a promise are told.
-fn stores(from: u64, count: u64) -> ExitCode {
+/// All that break a promise are told.
+fn stores(world: &str, from: u64, count: u64) -> ExitCode {
     let mut failed = 0;
     for seed in from..from.saturating_add(count) {
-        let runs = [(); 2].map(|()| store_world::run::<store_world::Plain>(seed));
-        let broken = match runs {
-            [Ok(one), Ok(two)] if one == two => continue,
-            [Ok(one), Ok(two)] => format!("two runs differ: {one:?} and {two:?}"),
-            [Err(broken), _] | [_, Err(broken)] => broken,
+        let done = match world {
+            "keys" => store_world::run_counted::<store_world::Rotating>(seed).map(drop),
+            _ => twice(seed),
         };
-        println!("{broken}\nsim replay store {seed}");
-        failed += 1;
+        if let Err(broken) = done {
+            println!("{broken}\nsim replay {world} {seed}");
+            failed += 1;
+        }
     }
     println!("{} of {count} stores from seed {from} hold", count - failed);
     ExitCode::from(u8::from(failed > 0))
 }
 
+/// Two runs of one seed must not differ.
+fn twice(seed: u64) -> Result<(), store_world::Broken> {
+    let [one, two] = [(); 2].map(|()| store_world::run::<store_world::Plain>(seed));
+    let (one, two) = (one?, two?);
+    if one == two {
+        return Ok(());
+    }
+    Err(format!("two runs differ: {one:?} and {two:?}"))
+}
+
 fn usage() -> ExitCode {
-    println!("usage: sim replay link|store SEED, sim run store COUNT [FROM]");
+    println!("usage: sim replay link|store|keys SEED, sim run store|keys COUNT [FROM]");
     ExitCode::from(2)
 }
