@@ -42,6 +42,8 @@ pub(crate) struct Outbound {
 pub(crate) struct Contexts {
     client: RefCell<Option<Rc<Inbound>>>,
     leaf: RefCell<Option<Rc<Inbound>>>,
+    cluster: RefCell<Option<Rc<Inbound>>>,
+    gateway: RefCell<Option<Rc<Inbound>>>,
     websocket: RefCell<Option<Rc<Inbound>>>,
     https: RefCell<Option<Rc<Inbound>>>,
     remotes: RefCell<Vec<(Remote, Rc<Outbound>)>>,
@@ -54,6 +56,8 @@ pub(crate) struct Contexts {
 pub(crate) struct Loaded {
     client: Option<Rc<Inbound>>,
     leaf: Option<Rc<Inbound>>,
+    cluster: Option<Rc<Inbound>>,
+    gateway: Option<Rc<Inbound>>,
     websocket: Option<Rc<Inbound>>,
     https: Option<Rc<Inbound>>,
     remotes: Vec<(Remote, Rc<Outbound>)>,
@@ -93,6 +97,8 @@ impl Contexts {
         Ok(Loaded {
             client: inbound(config.tls.as_ref())?,
             leaf: inbound(config.leafnodes.tls.as_ref())?,
+            cluster: inbound(config.cluster.tls.as_ref())?,
+            gateway: inbound(config.gateway.tls.as_ref())?,
             websocket: inbound(config.websocket.tls.as_ref())?,
             https: inbound(https.as_ref())?,
             remotes: remotes.collect::<Result<_, String>>()?,
@@ -104,6 +110,8 @@ impl Contexts {
     pub(crate) fn replace(&self, loaded: Loaded) {
         self.client.replace(loaded.client);
         self.leaf.replace(loaded.leaf);
+        self.cluster.replace(loaded.cluster);
+        self.gateway.replace(loaded.gateway);
         self.websocket.replace(loaded.websocket);
         self.https.replace(loaded.https);
         self.remotes.replace(loaded.remotes);
@@ -118,6 +126,16 @@ impl Contexts {
     /// For the leafnode port.
     pub(crate) fn leaf(&self) -> Option<Rc<Inbound>> {
         self.leaf.borrow().clone()
+    }
+
+    /// For the cluster port.
+    pub(crate) fn cluster(&self) -> Option<Rc<Inbound>> {
+        self.cluster.borrow().clone()
+    }
+
+    /// For the gateway port.
+    pub(crate) fn gateway(&self) -> Option<Rc<Inbound>> {
+        self.gateway.borrow().clone()
     }
 
     /// For the WebSocket port.
@@ -168,6 +186,8 @@ impl Contexts {
         };
         let mut shown = of("the client port", &self.client.borrow());
         shown.extend(of("the leafnode port", &self.leaf.borrow()));
+        shown.extend(of("the cluster port", &self.cluster.borrow()));
+        shown.extend(of("the gateway port", &self.gateway.borrow()));
         shown.extend(of("the WebSocket port", &self.websocket.borrow()));
         for (_, outbound) in self.remotes.borrow().iter() {
             let certs = outbound.certs.iter().cloned();
