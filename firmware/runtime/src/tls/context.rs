@@ -48,6 +48,8 @@ pub(crate) struct Contexts {
     https: RefCell<Option<Rc<Inbound>>>,
     remotes: RefCell<Vec<(Remote, Rc<Outbound>)>>,
     resolver: RefCell<Option<Rc<Outbound>>>,
+    /// Both ends of a route are configured by the same block.
+    route: RefCell<Option<(Rc<Inbound>, Rc<Outbound>)>>,
     season: Arc<Season>,
 }
 
@@ -62,6 +64,7 @@ pub(crate) struct Loaded {
     https: Option<Rc<Inbound>>,
     remotes: Vec<(Remote, Rc<Outbound>)>,
     resolver: Option<Rc<Outbound>>,
+    route: Option<(Rc<Inbound>, Rc<Outbound>)>,
 }
 
 impl Contexts {
@@ -94,7 +97,15 @@ impl Contexts {
             tls.verify = false;
             tls.pinned_certs.clear();
         }
+        let route = config.cluster.tls.as_ref().map(|tls| {
+            let both = self.inbound(tls).and_then(|inbound| {
+                let outbound = self.outbound(tls)?;
+                Ok((Rc::new(inbound), Rc::new(outbound)))
+            });
+            both.map_err(|why| placed(tls, &why))
+        });
         Ok(Loaded {
+            route: route.transpose()?,
             client: inbound(config.tls.as_ref())?,
             leaf: inbound(config.leafnodes.tls.as_ref())?,
             cluster: inbound(config.cluster.tls.as_ref())?,
@@ -116,6 +127,7 @@ impl Contexts {
         self.https.replace(loaded.https);
         self.remotes.replace(loaded.remotes);
         self.resolver.replace(loaded.resolver);
+        self.route.replace(loaded.route);
     }
 
     /// For the client port.
@@ -141,6 +153,22 @@ impl Contexts {
     /// For the WebSocket port.
     pub(crate) fn websocket(&self) -> Option<Rc<Inbound>> {
         self.websocket.borrow().clone()
+    }
+
+    /// For the port of routes.
+    pub(crate) fn route(&self) -> Option<Rc<Inbound>> {
+        let route = self.route.borrow();
+        route.as_ref().map(|(inbound, _)| Rc::clone(inbound))
+    }
+
+    /// For dialing routes.
+    ///
+    /// # Errors
+    /// When they are not encrypted.
+    pub(crate) fn route_outbound(&self) -> Result<Rc<Outbound>, String> {
+        let route = self.route.borrow();
+        let outbound = route.as_ref().map(|(_, outbound)| Rc::clone(outbound));
+        outbound.ok_or_else(|| "routes have no certificate".to_owned())
     }
 
     /// For monitoring: the client port's certificate, and nobody is asked for one.
