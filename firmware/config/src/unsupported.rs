@@ -22,6 +22,7 @@ pub(crate) enum Block {
     LeafAuthorization,
     LeafUser,
     Remote,
+    RemoteProxy,
     Compression,
     Tls,
     WebSocket,
@@ -63,6 +64,7 @@ impl Block {
             | Self::LeafAuthorization
             | Self::LeafUser
             | Self::Remote
+            | Self::RemoteProxy
             | Self::Compression
             | Self::WebSocket
             | Self::WebSocketAuthorization
@@ -104,6 +106,7 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::LeafAuthorization => LEAF_AUTHORIZATION,
         Block::LeafUser => LEAF_USER,
         Block::Remote => REMOTE,
+        Block::RemoteProxy => REMOTE_PROXY,
         Block::Compression => COMPRESSION,
         Block::Tls => TLS,
         Block::WebSocket => WEBSOCKET,
@@ -123,7 +126,6 @@ fn unsupported(block: Block) -> &'static str {
         Block::Top => TOP_UNSUPPORTED,
         Block::JetStream => JETSTREAM_UNSUPPORTED,
         Block::LeafNodes => LEAF_NODES_UNSUPPORTED,
-        Block::Remote => REMOTE_UNSUPPORTED,
         Block::Authorization
         | Block::Account
         | Block::User
@@ -139,6 +141,8 @@ fn unsupported(block: Block) -> &'static str {
         | Block::JetStreamBatch
         | Block::LeafAuthorization
         | Block::LeafUser
+        | Block::Remote
+        | Block::RemoteProxy
         | Block::Compression
         | Block::WebSocket
         | Block::WebSocketAuthorization
@@ -223,8 +227,9 @@ const REMOTE: &str = "\
     deny_imports deny_import deny_exports deny_export isolate_leafnode_interest isolate \
     request_isolation compression first_info_timeout dial_timeout disabled \
     ignore_discovered_servers tls ws_compress ws_compression websocket_compress \
-    websocket_compression ws_no_masking websocket_no_masking";
-const REMOTE_UNSUPPORTED: &str = "jetstream_cluster_migrate js_cluster_migrate proxy";
+    websocket_compression ws_no_masking websocket_no_masking \
+    jetstream_cluster_migrate js_cluster_migrate proxy";
+const REMOTE_PROXY: &str = "url username password timeout tls";
 const TLS: &str = "\
     cert_file key_file ca_file certs certificates insecure verify verify_and_map \
     verify_cert_and_check_known_urls allow_insecure_cipher_suites cipher_suites \

@@ -16,9 +16,8 @@ use crate::tls::Contexts;
 /// # Errors
 /// What it has not, with the place in the file.
 pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String> {
-    let links = (product.links)();
     let may = Abilities {
-        cluster: links.cluster.is_some(),
+        cluster: false,
         gateway: false,
     };
     let able = config.check_abilities(product.name, may);

@@ -2,7 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
-use frond_broker::{Conn, LinkId, LinkKind, Pack};
+use frond_broker::Conn;
 use frond_clock::{Instant, Timestamp};
 use frond_monitor::CertEnds;
 use frond_node::{Input, Node, Output, ReportRequest};
@@ -18,11 +18,12 @@ use crate::frames::Tools;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::packed::PackTools;
-use crate::tls::{Certificate, Contexts, Fault, Inbound, Outbound, Scratch};
+use crate::tls::{Certificate, Contexts, Fault, Inbound, Scratch};
 use crate::waiting::Waiting;
 use crate::websocket::Door;
 use crate::{password, report};
 
+mod links;
 mod room;
 
 /// The one thread that owns everything: the node, and what carries its wishes out.
@@ -125,9 +126,8 @@ impl Core {
         let ends = CertEnds {
             client: end(self.tls.client()),
             leaf: end(self.tls.leaf()),
-            cluster: end(self.tls.cluster()),
-            gateway: end(self.tls.gateway()),
             websocket: end(self.tls.websocket()),
+            ..CertEnds::default()
         };
         self.meter.borrow_mut().set_certs(ends);
     }
@@ -376,41 +376,6 @@ impl Core {
         if let Some(socket) = self.socket(conn) {
             socket.upgrade(how);
         }
-    }
-
-    /// Packs a connection from here on.
-    fn pack(&self, pack: Pack) {
-        if let Some(socket) = self.socket(pack.conn) {
-            socket.pack(pack, &self.pack_tools);
-        }
-    }
-
-    /// Shakes hands as a remote wants it.
-    fn secure(&self, link: LinkId, conn: Conn, server_name: String) {
-        let Some(socket) = self.socket(conn) else {
-            return;
-        };
-        match self.outbound(link) {
-            Ok(context) => socket.upgrade(Upgrade::Connect(context, server_name)),
-            Err(why) => {
-                self.tell_handshake_fault(conn, true, &Fault::Setup(why));
-                socket.close("TLS Handshake Failure");
-            }
-        }
-    }
-
-    /// How the remote of a link wants TLS.
-    ///
-    /// # Errors
-    /// In words.
-    pub(crate) fn outbound(&self, link: LinkId) -> Result<Rc<Outbound>, String> {
-        match self.with_node(|node| node.link_kind(link)) {
-            LinkKind::Leaf => {}
-            LinkKind::Route | LinkKind::Gateway => return self.tls.route_outbound(),
-        }
-        let remote = self.with_node(|node| node.remote(link).cloned());
-        let remote = remote.ok_or("the remote is gone")?;
-        self.tls.remote(&remote)
     }
 
     fn socket(&self, conn: Conn) -> Option<Rc<Socket>> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::Transport;
-use frond_broker::{Arrival, LinkId, LinkKind, PeerAddr, Security};
-use frond_config::Remote;
+use frond_broker::{Arrival, LinkId, PeerAddr, Security};
+use frond_config::{Remote, RemoteProxy};
 use frond_node::Input;
 use frond_websocket::{Dialer, Masking};
 use tokio::net::TcpStream;
@@ -17,6 +17,7 @@ use crate::frames::Frames;
 use crate::limits::READ_BYTES;
 use crate::line::Line;
 use crate::options::plain;
+use crate::proxied_dial::{self, Opened};
 use crate::tls;
 
 /// What a link wants dialed.
@@ -50,7 +51,12 @@ impl Wish {
 pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
     let link = wish.link;
     match open(&core, &wish).await {
-        Ok((line, security, early)) => {
+        Ok(Open {
+            line,
+            peer,
+            security,
+            early,
+        }) => {
             let conn = core.number();
             let transport = match line.frames() {
                 Some(_) => Transport::WebSocket,
@@ -59,12 +65,9 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
             let arrival = Arrival {
                 security,
                 transport,
-                ..Arrival::plain(peer_of(line.stream()))
+                ..Arrival::plain(peer)
             };
-            let rule = core.with_node(|node| match node.link_kind(link) {
-                LinkKind::Leaf => node.link_write_rule(),
-                LinkKind::Route | LinkKind::Gateway => node.route_write_rule(),
-            });
+            let rule = core.with_node(|node| node.link_write_rule());
             connection::start(&core, conn, line, rule, early);
             core.handle(Input::Dialed {
                 link,
@@ -78,20 +81,50 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
     }
 }
 
-async fn open(core: &Rc<Core>, wish: &Wish) -> Result<(Line, Security, Vec<u8>), String> {
+/// A connection whose hub may speak.
+struct Open {
+    line: Line,
+    peer: PeerAddr,
+    security: Security,
+    early: Vec<u8>,
+}
+
+/// To the hub, or to its proxy, which then was asked for a tunnel.
+async fn reach(
+    core: &Rc<Core>,
+    wish: &Wish,
+    proxy: Option<&RemoteProxy>,
+) -> Result<Opened, String> {
     let (host, port) = (wish.host.as_str(), wish.port);
+    if let Some(proxy) = proxy {
+        let opened = proxied_dial::open(core, wish, proxy).await;
+        return opened.map_err(|why| format!("dial {host}:{port}: {why}"));
+    }
     let connect = TcpStream::connect((host, port));
-    let stream = match tokio::time::timeout(wish.timeout, connect).await {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return Err(format!("dial {host}:{port}: {}", plain(&error))),
-        Err(_) => {
-            return Err(format!(
-                "dial {host}:{port}: no answer within {:?}",
-                wish.timeout
-            ));
-        }
-    };
-    let (line, mut early) = (Line::plain(stream), Vec::new());
+    match tokio::time::timeout(wish.timeout, connect).await {
+        Ok(Ok(stream)) => Ok(Opened {
+            peer: peer_of(&stream),
+            stream,
+            early: Vec::new(),
+        }),
+        Ok(Err(error)) => Err(format!("dial {host}:{port}: {}", plain(&error))),
+        Err(_) => Err(format!(
+            "dial {host}:{port}: no answer within {:?}",
+            wish.timeout
+        )),
+    }
+}
+
+async fn open(core: &Rc<Core>, wish: &Wish) -> Result<Open, String> {
+    let (host, port) = (wish.host.as_str(), wish.port);
+    let remote = core.with_node(|node| node.remote(wish.link).cloned());
+    let proxy = remote.as_ref().and_then(|remote| remote.proxy.as_ref());
+    let Opened {
+        stream,
+        peer,
+        mut early,
+    } = reach(core, wish, proxy).await?;
+    let line = Line::plain(stream);
     let mut security = Security::Plain;
     if let Some(name) = &wish.tls_first {
         let context = core.outbound(wish.link)?;
@@ -100,14 +133,19 @@ async fn open(core: &Rc<Core>, wish: &Wish) -> Result<(Line, Security, Vec<u8>),
             .map_err(|fault| format!("{host}:{port}: {fault}"))?;
         security = Security::Secured(Arc::new(tls::first(session)));
     }
-    let remote = core.with_node(|node| node.remote(wish.link).cloned());
-    match remote.filter(Remote::is_websocket) {
+    let (line, early) = match remote.filter(Remote::is_websocket) {
         Some(remote) => {
             let line = ask(core, wish, &remote, line, early).await?;
-            Ok((line, security, Vec::new()))
+            (line, Vec::new())
         }
-        None => Ok((line, security, early)),
-    }
+        None => (line, early),
+    };
+    Ok(Open {
+        line,
+        peer,
+        security,
+        early,
+    })
 }
 
 /// Asks for a WebSocket, as long as the hub may take to greet.

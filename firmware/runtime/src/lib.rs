@@ -35,6 +35,7 @@ mod packed;
 mod password;
 mod program;
 mod proxied;
+mod proxied_dial;
 mod reload;
 mod report;
 mod server;

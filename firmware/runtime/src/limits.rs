@@ -135,3 +135,6 @@ pub(crate) const RELEASED_SECONDS: i64 = 1_767_225_600;
 ///
 /// spec: nats-io/jwt v2 `MaxTokenSize`
 pub(crate) const JWT_BYTES_MAX: u64 = 1 << 20;
+
+/// Of the answer of an HTTP proxy, before the tunnel begins.
+pub(crate) const PROXY_HEAD_BYTES_MAX: usize = 64 * 1024;

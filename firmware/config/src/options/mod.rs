@@ -20,6 +20,7 @@ pub(crate) mod peers;
 pub(crate) mod permissions;
 pub(crate) mod proxies;
 pub(crate) mod remote;
+pub(crate) mod remote_proxy;
 pub(crate) mod server;
 pub(crate) mod tls;
 pub(crate) mod url;

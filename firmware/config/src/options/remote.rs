@@ -1,6 +1,7 @@
 use crate::nkey;
 use crate::options::compression::Compression;
 use crate::options::permissions;
+use crate::options::remote_proxy::RemoteProxy;
 use crate::options::tls::{Side, Tls};
 use crate::options::url::RemoteUrl;
 use crate::position::Position;
@@ -45,10 +46,24 @@ pub struct Remote {
     pub compression: Compression,
     /// How it is encrypted; `None`: only if a url or the hub wants it.
     pub tls: Option<Tls>,
+    /// The HTTP proxy it is dialed through.
+    pub proxy: Option<RemoteProxy>,
+    /// What the account's leaders do while the hub is away.
+    pub migrate: Migrate,
     /// Over WebSocket: messages may be compressed, if the hub agrees.
     pub ws_compression: bool,
     /// Over WebSocket: frames are not masked, if the hub agrees.
     pub ws_no_masking: bool,
+}
+
+/// Whether leaders of streams and consumers go elsewhere in their cluster while the hub is away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Migrate {
+    /// They stay.
+    #[default]
+    No,
+    /// They go when the hub has been away for this long.
+    After(Duration),
 }
 
 impl Default for Remote {
@@ -70,6 +85,8 @@ impl Default for Remote {
             ignore_discovered_servers: false,
             compression: Compression::default_for_leafnodes(),
             tls: None,
+            proxy: None,
+            migrate: Migrate::No,
             ws_compression: false,
             ws_no_masking: false,
         }
@@ -133,7 +150,7 @@ pub(crate) fn read(value: &Value, report: &mut Report) -> Option<Vec<(Remote, Po
 
 fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> {
     let mut remote = Remote::default();
-    let mut refused = false;
+    let (mut refused, mut proxy_at) = (false, None);
     for entry in map {
         let value = &entry.value;
         match entry.key.to_lowercase().as_str() {
@@ -167,6 +184,13 @@ fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> 
                     Compression::read(entry, &on, report),
                 );
             }
+            "proxy" => {
+                remote.proxy = RemoteProxy::read(value, report);
+                proxy_at = Some(&value.at);
+            }
+            "jetstream_cluster_migrate" | "js_cluster_migrate" => {
+                set(&mut remote.migrate, read_migrate(value, report));
+            }
             "tls" => remote.tls = Tls::read(value, Side::Client, report),
             _ => read_behaviour(&mut remote, entry, report),
         }
@@ -183,6 +207,7 @@ fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> 
         );
         return None;
     }
+    check_proxy(&remote, proxy_at.unwrap_or(at), report);
     let websockets = remote.urls.iter().filter(|url| url.is_websocket()).count();
     if websockets != 0 && websockets != remote.urls.len() {
         let urls: Vec<_> = remote.urls.iter().map(|url| format!("\"{url}\"")).collect();
@@ -224,6 +249,45 @@ fn read_behaviour(remote: &mut Remote, entry: &Entry, report: &mut Report) {
             remote.dial_timeout = timeout.filter(|t| !t.is_zero());
         }
         _ => report.other(Block::Remote, entry),
+    }
+}
+
+/// spec: nats-server v2.15.1 server/leafnode.go `validateLeafNodeProxyOptions`
+fn check_proxy(remote: &Remote, at: &Position, report: &mut Report) {
+    let mut urls = remote.urls.iter();
+    let url = urls.find(|url| url.is_websocket() && url.wants_tls());
+    if let (Some(_), None, Some(url)) = (&remote.proxy, &remote.tls, url) {
+        let text = format!(
+            "proxy is configured but remote URL {url} requires TLS and no TLS configuration is \
+             provided. When using proxy with TLS endpoints, ensure TLS is properly configured for \
+             the leafnode remote"
+        );
+        report.error(at, text, "add a tls block to the remote");
+    }
+}
+
+/// What is unknown in the block is passed over, as nats-server does.
+fn read_migrate(value: &Value, report: &mut Report) -> Option<Migrate> {
+    match &value.kind {
+        Kind::Bool(true) => Some(Migrate::After(Duration::ZERO)),
+        Kind::Bool(false) => Some(Migrate::No),
+        Kind::Map(map) => {
+            let delay = map.get("leader_migrate_delay");
+            let delay = delay.map(|delay| report.duration("leader_migrate_delay", delay));
+            Some(Migrate::After(delay.flatten().unwrap_or_default()))
+        }
+        Kind::Integer(_) | Kind::Float(_) | Kind::String(_) | Kind::Date(_) | Kind::Array(_) => {
+            let text = format!(
+                "Expected boolean or map for jetstream_cluster_migrate, got {}",
+                value.kind.go_name()
+            );
+            report.error(
+                &value.at,
+                text,
+                "write true or { leader_migrate_delay: \"30s\" }",
+            );
+            None
+        }
     }
 }
 

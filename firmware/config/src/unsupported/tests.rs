@@ -64,6 +64,10 @@ fn within(block: Block, item: &str) -> String {
         Block::Proxy => ("proxies { trusted: [{", "}] }"),
         Block::Cluster => ("cluster {", "}"),
         Block::Gateway => ("gateway {", "}"),
+        Block::RemoteProxy => (
+            "leafnodes { remotes: [{ url: \"nats://a\", proxy {",
+            "} }] }",
+        ),
         Block::RemoteGateway => ("gateway { gateways: [{", "}] }"),
     };
     format!("{before}{item}{after}")

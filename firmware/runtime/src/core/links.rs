@@ -1,0 +1,52 @@
+//! What links to other servers want of their connections.
+
+use std::rc::Rc;
+
+use frond_broker::{Conn, LinkId, Pack};
+
+use super::Core;
+use crate::connection::Upgrade;
+use crate::tls::{Fault, Outbound};
+
+impl Core {
+    /// Packs a connection from here on.
+    pub(super) fn pack(&self, pack: Pack) {
+        if let Some(socket) = self.socket(pack.conn) {
+            socket.pack(pack, &self.pack_tools);
+        }
+    }
+
+    /// Shakes hands as a remote wants it.
+    pub(super) fn secure(&self, link: LinkId, conn: Conn, server_name: String) {
+        let Some(socket) = self.socket(conn) else {
+            return;
+        };
+        match self.outbound(link) {
+            Ok(context) => socket.upgrade(Upgrade::Connect(context, server_name)),
+            Err(why) => {
+                self.tell_handshake_fault(conn, true, &Fault::Setup(why));
+                socket.close("TLS Handshake Failure");
+            }
+        }
+    }
+
+    /// How the remote of a link wants TLS.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn outbound(&self, link: LinkId) -> Result<Rc<Outbound>, String> {
+        let remote = self.with_node(|node| node.remote(link).cloned());
+        let remote = remote.ok_or("the remote is gone")?;
+        self.tls.remote(&remote)
+    }
+
+    /// How the HTTP proxy of a link's remote wants TLS.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn proxy(&self, link: LinkId) -> Result<Rc<Outbound>, String> {
+        let remote = self.with_node(|node| node.remote(link).cloned());
+        let remote = remote.ok_or("the remote is gone")?;
+        self.tls.proxy(&remote)
+    }
+}
