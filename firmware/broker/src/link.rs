@@ -1,12 +1,11 @@
 use std::fmt::Debug;
-use std::net::IpAddr;
 
 use frond_account::{AccountId, Credentials, Permissions};
-use frond_clock::{Instant, Now};
+use frond_clock::{Instant, Now, Timestamp};
 use frond_wire::{Message, Op};
 
-use crate::Packing;
 use crate::link_detail::LinkDetail;
+use crate::{Packing, PeerAddr};
 
 /// One connection; nats-server's `cid`, from 1, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,9 +57,6 @@ pub trait Link: Debug {
         via: &Via<'_>,
         out: &mut Vec<u8>,
     ) -> Sent;
-
-    /// This server leads its clients away: a peer that could take them is told.
-    fn leaving(&mut self, _up: &mut dyn Upcalls) {}
 
     /// The connection is gone, or dialing failed (`Err` with the system's words).
     /// A soliciting link plans its next dial; an accepted one is dropped after this.
@@ -145,10 +141,6 @@ pub trait Upcalls {
     /// Where clients find the server at the other end, by its id; what was said before is
     /// replaced, and without urls forgotten. Clients are told.
     fn offer(&mut self, server_id: &str, urls: ClientUrls);
-    /// The cluster is called by the name that a peer has for it.
-    fn rename_cluster(&mut self, name: &str, is_dynamic: bool);
-    /// The address of the peer, while there is a connection.
-    fn peer_ip(&self) -> Option<IpAddr>;
     /// Where clients find this server.
     fn own_urls(&self) -> ClientUrls;
     /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`]. With `tls_first` the
@@ -172,6 +164,8 @@ pub trait Upcalls {
     fn pack(&mut self, packing: Packing);
     /// Other links that are bound now, for duplicates and loops.
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)>;
+    /// Where the other end of a link is.
+    fn address_of(&self, link: LinkId) -> Option<PeerAddr>;
     /// Writes `-ERR '<text>'` to another link's peer and closes it.
     fn evict(&mut self, other: LinkId, text: &str, cause: &str);
     /// Flush what was written, then close. `cause` is one of wire-1 section 22's reasons.
@@ -373,6 +367,8 @@ pub struct LinkStatus {
     pub rtt: Option<std::time::Duration>,
     /// Filters the peer asked for; those of routes and gateways are found among the broker's.
     pub subscriptions: Vec<String>,
+    /// Since when it is in that state, for a soliciting link.
+    pub since: Option<Timestamp>,
     /// Dials since the last success.
     pub attempts: u64,
     /// The last error, in words.

@@ -89,7 +89,6 @@ pub(crate) enum Call {
     Verdict(LinkVerdict),
     Closed(Box<str>),
     Time,
-    Leaving,
 }
 
 impl LinkSlot {
@@ -271,9 +270,7 @@ impl Broker {
         }
     }
 
-    /// What is at the other end of a link.
-    #[must_use]
-    pub fn link_kind(&self, link: LinkId) -> LinkKind {
+    pub(crate) fn link_kind(&self, link: LinkId) -> LinkKind {
         let slot = self.links.get(&link);
         slot.map_or(LinkKind::Leaf, |slot| slot.kind)
     }
@@ -432,7 +429,6 @@ impl Broker {
                     }
                 }
                 Call::Time => self.call(id, |link, now, up| link.on_time(now, up)),
-                Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
                 Call::Verdict(verdict) => {
                     self.call(id, |link, now, up| link.authenticated(now, verdict, up));
                 }

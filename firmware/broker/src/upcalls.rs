@@ -1,4 +1,3 @@
-use std::net::IpAddr;
 use std::time::Duration;
 
 use frond_account::{AccountId, Credentials, Transport};
@@ -12,7 +11,7 @@ use crate::links::{Bound, Call, Scope};
 use crate::publish::Origin;
 use crate::{
     Broker, ClientUrls, InterestChange, Level, Link, LinkId, LinkPeer, Output, Pack, Packing,
-    Security, ServerFacts, Source, Upcalls, Wanted,
+    PeerAddr, Security, ServerFacts, Source, Upcalls, Wanted,
 };
 
 /// The broker as a link sees it during one call.
@@ -268,15 +267,6 @@ impl Upcalls for Up<'_> {
         self.broker.offer(server_id, urls);
     }
 
-    fn rename_cluster(&mut self, name: &str, is_dynamic: bool) {
-        self.broker.rename_cluster(name, is_dynamic);
-    }
-
-    fn peer_ip(&self) -> Option<IpAddr> {
-        let slot = self.broker.links.get(&self.id)?.slot?;
-        Some(self.broker.conns.get(slot)?.peer.ip)
-    }
-
     fn own_urls(&self) -> ClientUrls {
         self.broker.offers.own.clone()
     }
@@ -351,6 +341,11 @@ impl Upcalls for Up<'_> {
                 Some((*id, bound.scope.one()?, bound.peer.clone()))
             })
             .collect()
+    }
+
+    fn address_of(&self, link: LinkId) -> Option<PeerAddr> {
+        let slot = self.broker.links.get(&link)?.slot?;
+        Some(self.broker.conns.get(slot)?.peer)
     }
 
     fn evict(&mut self, other: LinkId, text: &str, cause: &str) {

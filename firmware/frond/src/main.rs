@@ -16,6 +16,5 @@ fn links() -> LinkMakers {
     LinkMakers {
         solicit: frond_leaf::solicit,
         accept: None,
-        cluster: None,
     }
 }

@@ -1,4 +1,5 @@
 mod link;
+mod namesake;
 
 use frond_account::{AccountId, Credentials, Permissions, SubjectRules};
 use frond_broker::{Level, LinkPeer, Upcalls};
@@ -10,9 +11,10 @@ use crate::listener::Listener;
 use crate::packs::{Packs, Settled};
 use crate::pulse::Pulse;
 use crate::replies::Replies;
-use crate::session::{Handled, Session, Terms, deny_jetstream};
+use crate::session::{Handled, Session, Terms, border, deny_jetstream};
 use crate::solicit::loop_text;
 use crate::trouble::printable;
+use namesake::{DUPLICATE, Namesake, namesake, replace, stand_off};
 
 /// One leaf that dialed us; as old as its connection.
 #[derive(Debug)]
@@ -145,7 +147,15 @@ impl Accept {
             remote_account: connect.remote_account.clone(),
             is_hub: connect.is_hub,
         };
-        replace_duplicate(account, &peer, up);
+        match namesake(account, &peer, &*up) {
+            Namesake::None => {}
+            Namesake::Former(old) => replace(old, &peer, up),
+            Namesake::Other(other, id) => {
+                let words = stand_off(other, &id, &peer, up);
+                up.log(Level::Warn, words);
+                return self.refuse(Some(DUPLICATE), DUPLICATE, up);
+            }
+        }
         let terms = self.terms(now, (connect, packs), account, permissions, peer, up);
         let Some(session) = Session::bind(terms, up) else {
             self.state = State::Closed;
@@ -162,6 +172,9 @@ impl Accept {
                 session.account_name()
             ),
         );
+        if let Some(text) = border(&*up, account, &connect.domain) {
+            up.log(Level::Debug, text);
+        }
         self.state = State::Up(session);
     }
 
@@ -225,6 +238,7 @@ impl Accept {
             api_lvl: 5,
             info_on_connect: true,
             leafnode_urls: self.listener.leafnode_urls.clone(),
+            ws_connect_urls: up.own_urls().websocket,
             ..ServerInfo::default()
         }
     }
@@ -326,32 +340,6 @@ fn name_fault(connect: &LeafConnect, own: &str) -> Option<(&'static str, &'stati
     }
 }
 
-/// The same server is back before its old connection was found dead: the old one goes.
-/// spec: nats-server v2.15.1 `addLeafNodeConnection` in server/leafnode.go
-fn replace_duplicate(account: AccountId, peer: &LinkPeer, up: &mut dyn Upcalls) {
-    let own = up.link();
-    let old = up.peers().into_iter().find(|(link, bound, other)| {
-        *link != own
-            && *bound == account
-            && !peer.name.is_empty()
-            && !peer.remote_account.is_empty()
-            && other.name == peer.name
-            && other.cluster == peer.cluster
-            && other.remote_account == peer.remote_account
-            && !other.is_hub
-    });
-    if let Some((old, ..)) = old {
-        up.log(
-            Level::Warn,
-            format!(
-                "leafnode: replacing the older connection of {:?}",
-                peer.name
-            ),
-        );
-        up.evict(old, DUPLICATE, DUPLICATE);
-    }
-}
-
 fn credentials(connect: &LeafConnect) -> Credentials {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Credentials {
@@ -365,7 +353,6 @@ fn credentials(connect: &LeafConnect) -> Credentials {
     }
 }
 
-const DUPLICATE: &str = "Duplicate Remote LeafNode Connection";
 const NONCE_CHARS: usize = 15;
 const PROTOCOL_VIOLATION: &str = "Protocol Violation";
 const STALE: &str = "Stale Connection";

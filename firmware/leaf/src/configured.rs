@@ -64,7 +64,10 @@ impl Remote {
         remote.tls_first |= given.is_websocket() && (remote.tls || given.wants_tls());
         remote.compression = compression(&given.compression);
         remote.first_info_timeout = given.first_info_timeout;
-        remote.dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
+        remote.websocket = given.is_websocket();
+        let proxy_timeout = given.proxy.as_ref().and_then(|proxy| proxy.timeout);
+        let dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
+        remote.dial_timeout = proxy_timeout.unwrap_or(dial_timeout);
         remote.reconnect_interval = all.reconnect_interval;
         Ok(remote)
     }

@@ -48,6 +48,8 @@ pub struct Remote {
     pub tls: bool,
     /// TLS comes before the hub's first word.
     pub tls_first: bool,
+    /// It is dialed as a WebSocket.
+    pub websocket: bool,
     /// How connections are compressed, if the hub wants it too.
     pub compression: Compression,
 }
@@ -76,6 +78,7 @@ impl Remote {
             disabled: false,
             tls: false,
             tls_first: false,
+            websocket: false,
             compression: Compression::Off,
         }
     }

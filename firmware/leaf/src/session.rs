@@ -364,6 +364,36 @@ pub(crate) fn deny_jetstream(
     }
 }
 
+/// What [`deny_jetstream`] means for who uses streams, in words; `None` when there are none on
+/// either side, or nothing is denied.
+pub(crate) fn border(up: &dyn Upcalls, account: AccountId, peer_domain: &str) -> Option<String> {
+    let (own, name) = (up.server(), up.account_name(account));
+    let own_domain = own.domain.as_deref().unwrap_or_default();
+    let has_streams = up.has_jetstream(account) || !peer_domain.is_empty();
+    if up.is_system(account) || up.has_empty_domain(account) || !has_streams {
+        return None;
+    }
+    let denied = JETSTREAM_DENIED.join(", ");
+    let mut text = format!("leafnode: account {name:?}: {denied} stay on their own side");
+    if peer_domain.is_empty() {
+        text.push_str("; the other side has no JetStream domain, so its streams can't be reached from here: give it one");
+    } else if peer_domain == own_domain {
+        text.push_str(&format!(
+            "; both sides have the JetStream domain {own_domain:?}, so neither can reach the other's streams: give each its own"
+        ));
+    } else {
+        text.push_str(&format!(
+            "; the other side's streams are reached as $JS.{peer_domain}.API.> (nats --js-domain {peer_domain})"
+        ));
+    }
+    if own.jetstream && !own_domain.is_empty() && own_domain != peer_domain {
+        text.push_str(&format!(
+            ", and $JS.{own_domain}.API.> from there is $JS.API.> here"
+        ));
+    }
+    Some(text)
+}
+
 fn key(subject: &str, queue: Option<&str>) -> String {
     match queue {
         Some(queue) => format!("{subject} {queue}"),

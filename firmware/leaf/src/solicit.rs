@@ -1,20 +1,22 @@
 mod hello;
 mod link;
+mod state;
 
 use std::collections::BTreeMap;
 
 use frond_broker::{Level, LinkPeer, ServerFacts, Upcalls};
-use frond_clock::{Instant, Now};
+use frond_clock::{Now, Timestamp};
 use frond_wire::{Op, ServerInfo, encode};
 
 use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SECURE_TIMEOUT, SETTLED_AFTER};
 use crate::packs::{Packs, Settled};
 use crate::pulse::Pulse;
 use crate::remote::{Remote, RemoteUrl};
-use crate::session::{Handled, Session, Terms};
+use crate::session::{Handled, Session, Terms, border};
 use crate::trouble::{Trouble, printable};
 use crate::urls::Urls;
 use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, OwnEnd, WRONG_PORT};
+use state::State;
 
 /// One configured remote: dials its hub, and dials again, for as long as it exists.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Solicit {
     remote: Remote,
     urls: Urls,
     state: State,
+    /// Since when it is called so in monitoring; `None`: since ever.
+    since: Option<Timestamp>,
     /// The peer's own words for why it is about to close.
     said: Option<(Trouble, String)>,
     /// What was logged per url, to log a cause once and not each second.
@@ -31,40 +35,11 @@ pub struct Solicit {
     /// Dials since the link was last up.
     attempts: u64,
     has_been_up: bool,
+    /// What was said of streams, to say it once.
+    told_border: Option<String>,
     last_error: Option<String>,
     /// How the connection is compressed, while there is one.
     packs: Option<Packs>,
-}
-
-/// Every state but `Disabled` has a deadline: there is nowhere to be stuck.
-#[derive(Debug)]
-enum State {
-    /// New: dials as soon as it is woken.
-    Idle,
-    /// The answer to a dial is pending.
-    Dialing { until: Instant },
-    /// Connected; the hub speaks first.
-    AwaitingInfo { until: Instant },
-    /// The hub spoke; TLS comes before our answer.
-    Securing {
-        until: Instant,
-        info: Box<ServerInfo>,
-    },
-    /// `CONNECT` is sent; its answer is pending.
-    AwaitingConnectInfo {
-        until: Instant,
-        greeted: Box<Greeted>,
-    },
-    /// Interest and messages flow.
-    Up {
-        since: Instant,
-        greeted: Box<Greeted>,
-        session: Box<Session>,
-    },
-    /// Between two dials.
-    Waiting { until: Instant },
-    /// Switched off in the configuration.
-    Disabled,
 }
 
 impl Solicit {
@@ -80,14 +55,23 @@ impl Solicit {
             urls: Urls::new(remote.urls.clone()),
             remote,
             state,
+            since: None,
             said: None,
             logged: BTreeMap::new(),
             refusals: 0,
             attempts: 0,
             has_been_up: false,
+            told_border: None,
             last_error: None,
             packs: None,
         }
+    }
+
+    fn enter(&mut self, now: Now, state: State) {
+        if self.since.is_none() || self.state.name() != state.name() {
+            self.since = Some(now.wall);
+        }
+        self.state = state;
     }
 
     /// The configured remote.
@@ -105,9 +89,12 @@ impl Solicit {
             return self.wait(now, Trouble::Refused, "this remote has no url", up);
         };
         self.attempts += 1;
-        self.state = State::Dialing {
-            until: now.mono + self.remote.dial_timeout + DIAL_GRACE,
-        };
+        self.enter(
+            now,
+            State::Dialing {
+                until: now.mono + self.dial_time(),
+            },
+        );
         let name = self.remote.tls_first.then(|| self.urls.server_name(&url));
         up.dial(
             &url.host,
@@ -115,6 +102,19 @@ impl Solicit {
             self.remote.dial_timeout,
             name.as_deref(),
         );
+    }
+
+    /// What a dial may take with all that comes before the hub's first word: each step has a time of
+    /// its own, this only keeps a link from being stuck.
+    fn dial_time(&self) -> core::time::Duration {
+        let mut time = self.remote.dial_timeout + DIAL_GRACE;
+        if self.remote.tls_first {
+            time += SECURE_TIMEOUT;
+        }
+        if self.remote.websocket {
+            time += self.remote.first_info_timeout;
+        }
+        time
     }
 
     fn on_first_info(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) {
@@ -134,10 +134,13 @@ impl Solicit {
         let url = self.urls.current().cloned();
         let url = url.unwrap_or_else(|| RemoteUrl::new("", 0));
         if (info.tls_required || self.remote.tls || url.tls) && !up.is_secured() {
-            self.state = State::Securing {
-                until: now.mono + SECURE_TIMEOUT,
-                info: Box::new(info.clone()),
-            };
+            self.enter(
+                now,
+                State::Securing {
+                    until: now.mono + SECURE_TIMEOUT,
+                    info: Box::new(info.clone()),
+                },
+            );
             return up.secure(&self.urls.server_name(&url));
         }
         if self.negotiates(now, info, up) {
@@ -161,10 +164,13 @@ impl Solicit {
         self.discover(info);
         let greeted = Box::new(Greeted { hello, account });
         if greeted.hello.answers_connect {
-            self.state = State::AwaitingConnectInfo {
-                until: now.mono + CONNECT_INFO_TIMEOUT,
-                greeted,
-            };
+            self.enter(
+                now,
+                State::AwaitingConnectInfo {
+                    until: now.mono + CONNECT_INFO_TIMEOUT,
+                    greeted,
+                },
+            );
         } else {
             self.go_up(now, greeted, None, up);
         }
@@ -189,9 +195,12 @@ impl Solicit {
                 };
                 encode::info(up.out(), &info);
                 packs.begin(up);
-                self.state = State::AwaitingInfo {
-                    until: now.mono + self.remote.first_info_timeout,
-                };
+                self.enter(
+                    now,
+                    State::AwaitingInfo {
+                        until: now.mono + self.remote.first_info_timeout,
+                    },
+                );
             }
             Settled::Unknown(ref text) => {
                 self.offend(now, Trouble::Refused, Some(text), up);
@@ -246,15 +255,24 @@ impl Solicit {
                 self.place()
             ),
         );
+        if let Some(text) = border(&*up, greeted.account, &hello.domain)
+            && self.told_border.as_ref() != Some(&text)
+        {
+            up.log(Level::Info, text.clone());
+            self.told_border = Some(text);
+        }
         self.urls.stay();
         self.logged.clear();
         self.attempts = 0;
         self.has_been_up = true;
-        self.state = State::Up {
-            since: now.mono,
-            greeted,
-            session,
-        };
+        self.enter(
+            now,
+            State::Up {
+                since: now.mono,
+                greeted,
+                session,
+            },
+        );
     }
 
     /// An `INFO` after the handshake: other urls, other permissions.
@@ -371,13 +389,16 @@ impl Solicit {
         };
         let pause = trouble.pause(self.remote.reconnect_interval, self.refusals, up.random());
         match trouble {
-            Trouble::Refused => self.refusals = self.refusals.saturating_add(1),
+            Trouble::Refused | Trouble::Namesake => self.refusals = self.refusals.saturating_add(1),
             Trouble::Line | Trouble::Mistake | Trouble::MinVersion => {}
         }
         self.complain(was_up, words, pause, up);
-        self.state = State::Waiting {
-            until: now.mono + pause,
-        };
+        self.enter(
+            now,
+            State::Waiting {
+                until: now.mono + pause,
+            },
+        );
     }
 
     /// Says what is wrong: once per url and cause, and with every so manieth dial.
@@ -416,8 +437,14 @@ impl Solicit {
     }
 
     fn discover(&mut self, info: &ServerInfo) {
-        if !self.remote.ignore_discovered_servers && !info.leafnode_urls.is_empty() {
-            self.urls.discover(&info.leafnode_urls);
+        let urls = if self.remote.websocket {
+            &info.ws_connect_urls
+        } else {
+            &info.leafnode_urls
+        };
+        let told = !info.leafnode_urls.is_empty() || !info.ws_connect_urls.is_empty();
+        if told && !self.remote.ignore_discovered_servers {
+            self.urls.discover(urls);
         }
     }
 

@@ -5,7 +5,7 @@ use core::time::Duration;
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_broker::{
     ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, Packing,
-    ServerFacts, Source, Upcalls, Wanted,
+    PeerAddr, ServerFacts, Source, Upcalls, Wanted,
 };
 use frond_clock::{Instant, Now, Rng, Timestamp};
 use frond_wire::{Dialect, Limits, Message, Parser, Step};
@@ -188,12 +188,6 @@ impl Upcalls for Mock {
     fn offer(&mut self, server_id: &str, urls: ClientUrls) {
         self.calls.push(format!("offer {server_id} {:?}", urls.tcp));
     }
-    fn rename_cluster(&mut self, name: &str, _is_dynamic: bool) {
-        self.calls.push(format!("rename cluster {name}"));
-    }
-    fn peer_ip(&self) -> Option<core::net::IpAddr> {
-        None
-    }
     fn own_urls(&self) -> ClientUrls {
         ClientUrls::default()
     }
@@ -240,6 +234,11 @@ impl Upcalls for Mock {
     }
     fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
         self.peers.clone()
+    }
+    fn address_of(&self, link: LinkId) -> Option<PeerAddr> {
+        let ip = core::net::Ipv4Addr::LOCALHOST.into();
+        let port = u16::try_from(link.0).ok()?;
+        Some(PeerAddr { ip, port })
     }
     fn evict(&mut self, other: LinkId, text: &str, _cause: &str) {
         self.calls.push(format!("evict {} {text}", other.0));

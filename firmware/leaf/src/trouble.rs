@@ -13,6 +13,8 @@ pub(crate) enum Trouble {
     Refused,
     /// Both sides are told to keep away for a while.
     Mistake,
+    /// Another server has our name there: it stays.
+    Namesake,
     /// The hub wants a newer version.
     MinVersion,
 }
@@ -28,7 +30,7 @@ impl Trouble {
             ("Authorization Violation", Self::Refused),
             ("Authentication Timeout", Self::Line),
             ("Authentication Expired", Self::Refused),
-            ("Duplicate Remote LeafNode Connection", Self::Refused),
+            ("Duplicate Remote LeafNode Connection", Self::Namesake),
             ("cluster name", Self::Refused),
             ("maximum ", Self::Refused),
             ("attempted to connect to leaf node port", Self::Refused),
@@ -84,6 +86,9 @@ impl Trouble {
             Self::Refused => interval
                 .saturating_mul(1 << refusals.min(8))
                 .clamp(interval, REFUSED_PAUSE_MAX.max(interval)),
+            Self::Namesake => interval
+                .saturating_mul(1 << refusals.min(8))
+                .clamp(interval, MISTAKE_PAUSE.max(interval)),
             Self::Mistake => MISTAKE_PAUSE,
             Self::MinVersion => MIN_VERSION_PAUSE,
         };
@@ -111,6 +116,7 @@ mod tests {
             for (trouble, least, most) in [
                 (Trouble::Line, 1, 2),
                 (Trouble::Refused, 1, 11),
+                (Trouble::Namesake, 1, 31),
                 (Trouble::Mistake, 30, 31),
                 (Trouble::MinVersion, 5, 6),
             ] {

@@ -39,7 +39,8 @@ impl Asked<'_> {
             Endpoint::Connz => Ok(self.page(&self.connz()?)),
             Endpoint::Subsz => Ok(self.page(&self.subsz()?)),
             Endpoint::Leafz => {
-                let document = leafz::document(&server, query, gather::leafs(view))?;
+                let document =
+                    leafz::document(&server, query, gather::leafs(view), gather::hubs(view))?;
                 Ok(self.page(&document))
             }
             Endpoint::Jsz => {
@@ -207,7 +208,8 @@ impl Asked<'_> {
             None => healthz::State::Unwanted,
         };
         let absent = gather::absent_listeners(self.view);
-        let (status, mut health) = healthz::document(&options, &absent, &state);
+        let remotes = gather::hubs(self.view);
+        let (status, mut health) = healthz::document(&options, &absent, &remotes, &state);
         if self.form == Form::OneLine {
             health.status_code = status;
         }

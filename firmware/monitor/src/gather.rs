@@ -8,7 +8,7 @@ use frond_clock::Timestamp;
 use frond_node::View;
 
 use crate::metrics::Uplink;
-use crate::rows::{Account, Connection, Leaf, Peer, Server, Subscription};
+use crate::rows::{Account, Connection, Leaf, Peer, Remote, Server, Subscription};
 use crate::varz::{ConnectionsMemory, Counts};
 
 mod config;
@@ -141,6 +141,29 @@ pub(crate) fn leafs(view: &View<'_>) -> Vec<Leaf> {
         })
     });
     rows.collect()
+}
+
+/// The links that this server is to keep up, as they are.
+pub(crate) fn hubs(view: &View<'_>) -> Vec<Remote> {
+    let own = view.broker.link_statuses();
+    let own = own.filter(|(_, _, status)| status.kind == "leafnode" && !status.urls.is_empty());
+    own.map(|(_, conn, status)| {
+        let line = conn.and_then(|conn| view.broker.line(conn));
+        Remote {
+            account: status.account,
+            urls: status.urls,
+            state: status.state,
+            since: status.since,
+            attempts: status.attempts,
+            last_error: status.last_error.unwrap_or_default(),
+            name: status.name,
+            cid: conn.map_or(0, |conn| conn.0),
+            rtt: status.rtt.unwrap_or_default(),
+            pending_bytes: line.as_ref().map_or(0, |line| line.pending_bytes),
+            last_received: line.map(|line| line.last_activity),
+        }
+    })
+    .collect()
 }
 
 /// The listeners that take nobody: not yet, or no more.

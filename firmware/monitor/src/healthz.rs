@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::jetstream::{JetStream, JsStream};
 use crate::query::{Query, Refusal};
+use crate::rows::Remote;
 use crate::text::empty;
 
 /// What is asked about.
@@ -16,6 +17,8 @@ pub(crate) struct Options {
     stream: String,
     consumer: String,
     details: bool,
+    /// Of our own: whether the links to hubs are up.
+    leaf: bool,
 }
 
 /// How far the check goes.
@@ -81,6 +84,7 @@ impl Options {
         let server_only = query.flag("js-server-only")?;
         query.flag("js-meta-only")?;
         let details = query.flag("details")?;
+        let leaf = query.flag("leaf")?;
         Ok(Self {
             scope: match (server_only, enabled || enabled_only) {
                 (true, _) => Scope::Server,
@@ -91,13 +95,22 @@ impl Options {
             stream: query.text("stream").to_owned(),
             consumer: query.text("consumer").to_owned(),
             details,
+            leaf,
         })
     }
 }
 
 /// The status code and the document; `absent` are the listeners that take nobody.
-pub(crate) fn document(options: &Options, absent: &[&str], state: &State) -> (u16, HealthStatus) {
-    let Trouble { code, found } = check(options, absent, state);
+pub(crate) fn document(
+    options: &Options,
+    absent: &[&str],
+    remotes: &[Remote],
+    state: &State,
+) -> (u16, HealthStatus) {
+    let Trouble { code, found } = match check(options, absent, state) {
+        good if good.found.is_empty() && options.leaf => uplinks(remotes),
+        checked => checked,
+    };
     let mut document = HealthStatus {
         status: "ok",
         damage: damage(options, state),
@@ -124,6 +137,25 @@ const BAD_REQUEST: u16 = 400;
 const NOT_FOUND: u16 = 404;
 const NOT_READY: u16 = 500;
 const UNAVAILABLE: u16 = 503;
+
+/// Every hub that is to be attached is.
+fn uplinks(remotes: &[Remote]) -> Trouble {
+    let mut rest = remotes.iter();
+    let Some(down) = rest.find(|remote| !matches!(remote.state, "up" | "disabled")) else {
+        return Trouble::none();
+    };
+    let mut error = format!(
+        "leafnode remote {} of account {:?} is {}",
+        down.urls.join(", "),
+        down.account,
+        down.state
+    );
+    if !down.last_error.is_empty() {
+        error.push_str(": ");
+        error.push_str(&down.last_error);
+    }
+    Trouble::one(UNAVAILABLE, "CONNECTION", &error)
+}
 
 fn check(options: &Options, absent: &[&str], state: &State) -> Trouble {
     if options.account.is_empty() && !options.stream.is_empty() {

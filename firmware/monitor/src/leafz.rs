@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::connz::ProxyKey;
 use crate::query::{Query, Refusal};
-use crate::rows::{Leaf, Server};
+use crate::rows::{Leaf, Remote, Server};
 use crate::text::{When, empty, go_duration};
 
 #[derive(Debug, Serialize)]
@@ -15,6 +15,30 @@ pub(crate) struct Leafz {
     now: When,
     leafnodes: usize,
     leafs: Vec<LeafInfo>,
+    /// Of our own: the links that are to be, up or not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remotes: Vec<RemoteInfo>,
+}
+
+#[derive(Debug, Serialize)]
+struct RemoteInfo {
+    account: String,
+    urls: Vec<String>,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<When>,
+    attempts: u64,
+    #[serde(skip_serializing_if = "empty")]
+    last_error: String,
+    #[serde(skip_serializing_if = "empty")]
+    name: String,
+    #[serde(skip_serializing_if = "empty")]
+    id: u64,
+    #[serde(skip_serializing_if = "empty")]
+    rtt: String,
+    pending_bytes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_received: Option<When>,
 }
 
 #[derive(Debug, Serialize)]
@@ -40,20 +64,46 @@ struct LeafInfo {
     proxy: Option<ProxyKey>,
 }
 
-/// The links that are up.
-pub(crate) fn document(server: &Server, query: &Query, leafs: Vec<Leaf>) -> Result<Leafz, Refusal> {
+/// The links that are up, and those that should be.
+pub(crate) fn document(
+    server: &Server,
+    query: &Query,
+    leafs: Vec<Leaf>,
+    remotes: Vec<Remote>,
+) -> Result<Leafz, Refusal> {
     let list = query.flag("subs")?;
     let account = query.text("acc");
     let taken = leafs
         .into_iter()
         .filter(|leaf| account.is_empty() || leaf.account == account);
+    let remotes = remotes
+        .into_iter()
+        .filter(|remote| account.is_empty() || remote.account == account);
+    let remotes = remotes.map(remote_info).collect();
     let leafs: Vec<_> = taken.map(|leaf| info(leaf, list)).collect();
     Ok(Leafz {
         server_id: server.id.clone(),
         now: When(server.now),
         leafnodes: leafs.len(),
         leafs,
+        remotes,
     })
+}
+
+fn remote_info(remote: Remote) -> RemoteInfo {
+    RemoteInfo {
+        account: remote.account,
+        urls: remote.urls,
+        state: remote.state,
+        since: remote.since.map(When),
+        attempts: remote.attempts,
+        last_error: remote.last_error,
+        name: remote.name,
+        id: remote.cid,
+        rtt: go_duration(remote.rtt),
+        pending_bytes: remote.pending_bytes,
+        last_received: remote.last_received.map(When),
+    }
 }
 
 fn info(leaf: Leaf, list: bool) -> LeafInfo {

@@ -112,6 +112,24 @@ pub(crate) struct Gateway {
     pub(crate) detail: GatewayDetail,
 }
 
+/// A link that this server is to keep up, whether it is or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remote {
+    pub(crate) account: String,
+    pub(crate) urls: Vec<String>,
+    pub(crate) state: &'static str,
+    pub(crate) since: Option<Timestamp>,
+    pub(crate) attempts: u64,
+    pub(crate) last_error: String,
+    /// The hub's, while it is up.
+    pub(crate) name: String,
+    /// Of its connection, while there is one.
+    pub(crate) cid: u64,
+    pub(crate) rtt: Duration,
+    pub(crate) pending_bytes: usize,
+    pub(crate) last_received: Option<Timestamp>,
+}
+
 /// An account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Account {

@@ -216,6 +216,4 @@ pub enum Listener {
     Leaf,
     /// The WebSocket port.
     WebSocket,
-    /// The port for routes.
-    Route,
 }

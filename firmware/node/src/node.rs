@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use frond_account::Directory;
 use frond_broker::{
-    Arrival, Broker, ClosedClient, Front, LineTrace, LinkId, LinkKind, Outbox, PeerAddr,
-    ServerFacts, Setup,
+    Arrival, Broker, ClosedClient, Front, LineTrace, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
 };
 use frond_clock::{Ages, Instant, Now, Rng};
 use frond_config::Config;
@@ -18,7 +17,7 @@ use crate::claims::Claims;
 use crate::lame_duck::LameDuck;
 use crate::system::System;
 use crate::tracing::Kept;
-use crate::{Input, LeafListener, Listener, NodeSeed, Output, Routes, VERSION, setup};
+use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
 
 /// The whole server as one value.
 ///
@@ -48,10 +47,6 @@ pub struct Node {
     pub(crate) callouts: Callouts,
     /// What streams say about a message that is traced.
     pub(crate) traced: Vec<Kept>,
-    /// The other servers of this cluster.
-    pub(crate) routes: Option<Routes>,
-    /// Of this machine, where others may find it.
-    pub(crate) addresses: Vec<IpAddr>,
 }
 
 /// Ports the shell bound.
@@ -79,7 +74,7 @@ impl Node {
         let directory = Directory::build(&setup::plan(config, &authority), None)
             .map_err(|error| error.to_string())?;
         let callouts = Callouts::new(&seed.random);
-        let facts = facts(config, &callouts.key.public_key(), None);
+        let facts = facts(config, &callouts.key.public_key());
         let info = info(config, &facts, &callouts.xkey.public_key(), 0);
         let rng = Rng::seeded(fold(&seed.random));
         let setup = Setup {
@@ -107,8 +102,6 @@ impl Node {
             claims: None,
             callouts,
             traced: Vec::new(),
-            routes: None,
-            addresses: Vec::new(),
         };
         node.start_system(now);
         node.start_claims(now)?;
@@ -134,12 +127,6 @@ impl Node {
                 arrival,
                 called,
             } => self.accept_leaf(now, conn, arrival, called),
-            Input::Opened {
-                conn,
-                listener: Listener::Route,
-                arrival,
-                ..
-            } => self.accept_route(now, conn, arrival),
             Input::Relayed { conn, from } => self.broker.relayed(conn, from),
             Input::Secured { conn, session } => self.broker.secured(now, conn, session),
             Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
@@ -267,7 +254,6 @@ impl Node {
         for remote in self.config.leafnodes.remotes.clone() {
             self.add_remote(now, remote)?;
         }
-        self.dial_routes(now);
         Ok(())
     }
 
@@ -317,12 +303,6 @@ impl Node {
     #[must_use]
     pub fn peer(&self, conn: frond_broker::Conn) -> Option<PeerAddr> {
         self.broker.peer(conn).map(|(peer, _)| peer)
-    }
-
-    /// What is at the other end of a link.
-    #[must_use]
-    pub fn link_kind(&self, link: LinkId) -> LinkKind {
-        self.broker.link_kind(link)
     }
 
     /// The configured remote that a link serves.
@@ -377,8 +357,7 @@ impl Node {
         else {
             return;
         };
-        let known = self.broker.facts();
-        let facts = facts(&self.config, &known.id, Some(known));
+        let facts = facts(&self.config, &self.broker.facts().id.clone());
         let info = info(
             &self.config,
             &facts,
@@ -386,7 +365,6 @@ impl Node {
             self.ports.client,
         );
         self.set_trace();
-        self.publish_urls();
         self.broker.reload(
             now,
             directory,
@@ -398,7 +376,7 @@ impl Node {
     }
 }
 
-pub(crate) fn fold(random: &[u8; 32]) -> u64 {
+fn fold(random: &[u8; 32]) -> u64 {
     random
         .chunks_exact(8)
         .filter_map(|chunk| chunk.try_into().ok())
@@ -407,17 +385,12 @@ pub(crate) fn fold(random: &[u8; 32]) -> u64 {
 }
 
 /// What links tell of this server.
-fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts {
+fn facts(config: &Config, id: &str) -> ServerFacts {
     let name = config.server_name.clone().unwrap_or_else(|| id.to_owned());
     let dials = !config.leafnodes.remotes.is_empty();
-    let clustered = known.filter(|_| config.cluster.listen.is_some());
     ServerFacts {
         id: id.to_owned(),
-        cluster: match clustered {
-            Some(known) => known.cluster.clone(),
-            None if dials => name.clone(),
-            None => String::new(),
-        },
+        cluster: if dials { name.clone() } else { String::new() },
         name,
         version: VERSION.to_owned(),
         host: config.host.clone(),
@@ -430,7 +403,7 @@ fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts 
             .filter(|_| config.jetstream.enabled),
         connect_error_reports: config.connect_error_reports,
         reconnect_error_reports: config.reconnect_error_reports,
-        cluster_is_dynamic: clustered.is_some_and(|known| known.cluster_is_dynamic),
+        cluster_is_dynamic: false,
     }
 }
 
@@ -450,10 +423,6 @@ fn info(config: &Config, facts: &ServerFacts, xkey: &str, port: u16) -> ServerIn
         tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
         jetstream: facts.jetstream,
         domain: facts.domain.clone().unwrap_or_default(),
-        cluster: match config.cluster.listen {
-            Some(_) => facts.cluster.clone(),
-            None => String::new(),
-        },
         api_lvl: API_LEVEL,
         xkey: xkey.to_owned(),
         ..ServerInfo::default()
@@ -461,7 +430,7 @@ fn info(config: &Config, facts: &ServerFacts, xkey: &str, port: u16) -> ServerIn
 }
 
 /// `client_advertise` when it is given, else where we listen.
-pub(crate) fn advertised(config: &Config, port: u16) -> (String, u16) {
+fn advertised(config: &Config, port: u16) -> (String, u16) {
     let Some(advertise) = &config.client_advertise else {
         return (config.host.clone(), port);
     };

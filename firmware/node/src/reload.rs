@@ -129,7 +129,6 @@ mod tests {
             links: LinkMakers {
                 solicit: refusing,
                 accept: None,
-                cluster: None,
             },
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,

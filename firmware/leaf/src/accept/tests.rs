@@ -316,10 +316,10 @@ fn the_same_server_replaces_its_older_connection() {
     let old = |name: &str, account: u32, is_hub| {
         let peer = LinkPeer {
             name: name.into(),
+            server_id: "NAKV".into(),
             cluster: "leaf1".into(),
             remote_account: "A".into(),
             is_hub,
-            ..LinkPeer::default()
         };
         (AccountId(account), peer)
     };
@@ -340,6 +340,35 @@ fn the_same_server_replaces_its_older_connection() {
             evicted,
             "{asked:?}"
         );
+    }
+}
+
+#[test]
+fn of_two_servers_of_one_name_the_first_stays() {
+    let (mut link, mut up, _) = greeted(listener());
+    let first = LinkPeer {
+        name: "leaf1".into(),
+        server_id: "NOTHER".into(),
+        cluster: "leaf1".into(),
+        remote_account: "A".into(),
+        is_hub: false,
+    };
+    up.peers = vec![(LinkId(3), AccountId(0), first)];
+    feed(&mut link, &mut up, at(1), &format!("{CONNECT}\r\n"));
+    up.asked();
+    link.authenticated(at(1), accepted(None), &mut up);
+    assert_eq!(up.said(), "-ERR 'Duplicate Remote LeafNode Connection'\r\n");
+    let asked = up.asked();
+    // The first has to show that it lives.
+    assert!(asked[0].contains("PING"), "{asked:?}");
+    assert_eq!(asked[1..], ["close Duplicate Remote LeafNode Connection"]);
+    let told = up.logs.join("\n");
+    for part in [
+        "NOTHER at 127.0.0.1:3",
+        "NAKV at 127.0.0.1:7",
+        "server_name",
+    ] {
+        assert!(told.contains(part), "{told}");
     }
 }
 

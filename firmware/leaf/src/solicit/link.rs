@@ -19,9 +19,12 @@ impl Link for Solicit {
             | State::Waiting { .. } => {
                 self.said = None;
                 self.packs = Some(Packs::new(&self.remote.compression, now.mono, up));
-                self.state = State::AwaitingInfo {
-                    until: now.mono + self.remote.first_info_timeout,
-                };
+                self.enter(
+                    now,
+                    State::AwaitingInfo {
+                        until: now.mono + self.remote.first_info_timeout,
+                    },
+                );
             }
         }
     }
@@ -184,28 +187,21 @@ impl Link for Solicit {
             kind: "leafnode",
             account: self.remote.account.clone(),
             is_spoke: !self.remote.hub,
+            since: self.since,
             attempts: self.attempts,
             last_error: self.last_error.clone(),
             urls: self.urls.names(),
             ..LinkStatus::default()
         };
-        status.state = match &self.state {
-            State::Idle | State::Dialing { .. } => "dialing",
-            State::AwaitingInfo { .. }
-            | State::Securing { .. }
-            | State::AwaitingConnectInfo { .. } => "handshaking",
-            State::Waiting { .. } => "waiting",
-            State::Disabled => "disabled",
-            State::Up { session, .. } => {
-                status.name.clone_from(&session.peer().name);
-                status.server_id.clone_from(&session.peer().server_id);
-                status.rtt = session.rtt();
-                status.compression = session.compression();
-                status.subscriptions = session.wanted();
-                status.last_error = None;
-                "up"
-            }
-        };
+        status.state = self.state.name();
+        if let State::Up { session, .. } = &self.state {
+            status.name.clone_from(&session.peer().name);
+            status.server_id.clone_from(&session.peer().server_id);
+            status.rtt = session.rtt();
+            status.compression = session.compression();
+            status.subscriptions = session.wanted();
+            status.last_error = None;
+        }
         status
     }
 }

@@ -5,7 +5,7 @@ use crate::tests::samples::jetstream;
 
 fn ask(query: &str, state: &State) -> (u16, String) {
     let options = Options::read(&Query::parse(query)).unwrap();
-    let (code, health) = document(&options, &[], state);
+    let (code, health) = document(&options, &[], &[], state);
     (code, go_json::to_string(&health))
 }
 
@@ -120,7 +120,7 @@ fn a_server_that_takes_nobody_is_not_ready() {
             r#"{"status":"error","errors":[{"type":"CONNECTION","error":"failed to be ready for connections after 1ms: server"}]}"#,
         ),
     ] {
-        let (code, health) = document(&options(query), &["server"], &state);
+        let (code, health) = document(&options(query), &["server"], &[], &state);
         assert_eq!((code, go_json::to_string(&health).as_str()), (500, body));
     }
 }
@@ -149,4 +149,32 @@ fn lost_messages_are_told_and_leave_the_server_in_service() {
     );
     let (_, body) = ask("js-server-only=1", &State::On(on));
     assert_eq!(body, r#"{"status":"ok"}"#);
+}
+
+#[test]
+fn the_link_to_a_hub_is_looked_at_when_asked() {
+    let remote = |state| Remote {
+        account: "A".into(),
+        urls: vec!["hub:7422".into()],
+        state,
+        last_error: "hub:7422: refused".into(),
+        ..Remote::default()
+    };
+    for (query, state, code) in [
+        ("", "waiting", 200),
+        ("leaf=1", "up", 200),
+        ("leaf=1", "disabled", 200),
+        ("leaf=1", "waiting", 503),
+    ] {
+        let remotes = [remote("up"), remote(state)];
+        let (status, health) = document(
+            &Options::read(&Query::parse(query)).unwrap(),
+            &[],
+            &remotes,
+            &State::Unwanted,
+        );
+        assert_eq!(status, code, "{query} {state}");
+        let words = "leafnode remote hub:7422 of account \"A\" is waiting: hub:7422: refused";
+        assert_eq!(health.error, if code == 503 { words } else { "" });
+    }
 }

@@ -321,7 +321,9 @@ fn the_other_documents_have_their_keys() {
     let least = part(&subsz("subs=1", plain), &["subscriptions_list"]);
     assert_keys(keys, &part(&full, &["subscriptions_list"]), &least);
 
-    let leafz = |text: &str, leaf| leafz::document(&server(), &query(text), vec![leaf]).unwrap();
+    let leafz = |text: &str, leaf| {
+        leafz::document(&server(), &query(text), vec![leaf], Vec::new()).unwrap()
+    };
     let (full, least) = (
         leafz("subs=1", leaf(5, "A")),
         leafz("", crate::rows::Leaf::default()),
@@ -390,7 +392,7 @@ fn what_there_is_none_of_has_its_empty_form() {
     );
     assert!(gatewayz("accs=x").is_err());
     let options = healthz::Options::read(&Query::default()).unwrap();
-    let (code, health) = healthz::document(&options, &[], &healthz::State::Unwanted);
+    let (code, health) = healthz::document(&options, &[], &[], &healthz::State::Unwanted);
     assert_eq!(
         (code, go_json::to_string(&health).as_str()),
         (200, r#"{"status":"ok"}"#)
