@@ -98,7 +98,7 @@ impl JetStream {
             }
             for seq in &fetched.missing {
                 let subject = host.stream.contents.subject_of(*seq);
-                if let Some(name) = subject.map(|subject| subject.name.clone()) {
+                if let Some(name) = subject.map(|subject| Box::<str>::from(subject.name)) {
                     host.stream.learn_counter(&name, *seq, None);
                 }
             }

@@ -6,6 +6,7 @@ use crate::errors::{self, ApiError};
 use crate::io::Level;
 use crate::jetstream::JetStream;
 use crate::limits::EXCEEDED_TOLD_EVERY;
+use crate::scarcity::Scarcity;
 use crate::stream::Health;
 use crate::stream::config::Storage;
 
@@ -30,7 +31,12 @@ impl JetStream {
             return;
         }
         self.told_exceeded = Some(now);
-        let text = format!("JetStream {storage} resource limits exceeded for server");
+        let text = match self.scarcity(id) {
+            Scarcity::None => format!("JetStream {storage} resource limits exceeded for server"),
+            Scarcity::NewSubjects | Scarcity::Messages => {
+                "JetStream limit of memory for what is known of messages exceeded".to_owned()
+            }
+        };
         self.log(Level::Error, text);
     }
 }

@@ -15,6 +15,8 @@ pub struct Facts {
     pub memory_bytes_max: Option<u64>,
     /// Bytes file streams may hold together; `None`: no limit.
     pub storage_bytes_max: Option<u64>,
+    /// Bytes of memory for what is known of the messages of all streams; `None`: no limit.
+    pub index_bytes_max: Option<u64>,
     /// Bodies of file streams kept in memory, in bytes.
     pub body_cache_bytes: usize,
     /// Whether unknown fields of a request are an error.
@@ -75,6 +77,7 @@ impl Default for Facts {
             version: "2.15.1".into(),
             memory_bytes_max: None,
             storage_bytes_max: None,
+            index_bytes_max: None,
             body_cache_bytes: BODY_CACHE_BYTES,
             strict: true,
             duplicate_window_ns_max: None,

@@ -48,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) subs: BTreeMap<Box<str>, SubId>,
     /// Bytes it counts for in its account's total.
     pub(crate) counted_bytes: u64,
+    /// The same of [`crate::stream::Stream::index_bytes`].
+    pub(crate) counted_index_bytes: u64,
     /// Until when it says nothing itself.
     pub(crate) rest: Rest,
     /// How its acks begin: `{"stream":"S","seq":`.
@@ -81,6 +83,7 @@ impl Host {
             by_name: BTreeMap::new(),
             subs: BTreeMap::new(),
             counted_bytes: 0,
+            counted_index_bytes: 0,
             rest: Rest::default(),
             ack_start: format!("{{\"stream\":{name}{domain},\"seq\":").into(),
         }
@@ -151,8 +154,8 @@ impl Host {
             let Some(subject) = self.stream.contents.subject_of(seq) else {
                 continue;
             };
-            let is_owned = self.stream.config.retention == Retention::Interest
-                || self.is_wanted(&subject.name);
+            let is_owned =
+                self.stream.config.retention == Retention::Interest || self.is_wanted(subject.name);
             if is_owned && !self.is_needed(seq) {
                 self.stream.remove(seq, removed);
             }
@@ -192,6 +195,6 @@ impl Host {
             return false;
         };
         let mut consumers = self.consumers.values();
-        consumers.any(|attached| attached.machine.needs(seq, &subject.name))
+        consumers.any(|attached| attached.machine.needs(seq, subject.name))
     }
 }

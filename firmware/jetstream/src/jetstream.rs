@@ -55,6 +55,7 @@ pub struct JetStream {
     pub(crate) timers: Timers<Alarm>,
     pub(crate) ids: Ids,
     pub(crate) usage: Usage,
+    pub(crate) index_bytes: u64,
     /// Mirrors and sources at work.
     pub(crate) feeds: Feeds,
     /// Streams on their way out or in.
@@ -149,6 +150,7 @@ impl JetStream {
             timers: Timers::new(),
             ids: Ids::default(),
             usage: Usage::default(),
+            index_bytes: 0,
             feeds: Feeds::default(),
             backups: Backups::default(),
             reminders: BTreeMap::new(),

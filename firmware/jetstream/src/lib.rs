@@ -31,6 +31,7 @@ mod publish_fast;
 mod replicator;
 mod rest;
 mod revive;
+mod scarcity;
 mod scheduling;
 mod solo;
 mod source;

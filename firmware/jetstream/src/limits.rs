@@ -78,6 +78,9 @@ pub const FEED_RETRY_MS_MAX: u64 = 8_000;
 pub const FEED_INACTIVE_MS: u64 = 10_000;
 /// Counters of one stream whose totals are kept at hand.
 pub const COUNTERS_KNOWN_MAX: usize = 10_000;
+/// Newest message ids of one stream whose texts are kept, to be told.
+pub const RECENT_IDS_MAX: usize = 256;
+
 /// Markers of one stream, in place of what expired, that wait for the disk.
 pub const MARKERS_INFLIGHT_MAX: usize = 1024;
 /// How soon a stream tries again what of its own was refused, in milliseconds; doubles up to the

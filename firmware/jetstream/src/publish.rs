@@ -314,6 +314,7 @@ impl JetStream {
 
     /// Brings the totals in line with what a stream holds.
     pub(crate) fn count_bytes(&mut self, id: StreamId) {
+        self.count_index(id);
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
         };
@@ -378,6 +379,7 @@ impl JetStream {
             account_bytes: has_limits.then(|| left(account)),
             server_bytes: left(server),
             has_interest: !is_interest || host.is_wanted(subject),
+            scarcity: self.scarcity(id),
         })
     }
 

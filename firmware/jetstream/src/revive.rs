@@ -30,7 +30,7 @@ impl JetStream {
             .partition(|(meta, _): &(StreamMeta, RecoveredStream)| meta.account == account);
         self.dormant = others;
         for (meta, found) in mine {
-            self.revive_stream(tenant, meta, &found);
+            self.revive_stream(tenant, meta, found);
         }
     }
 
@@ -64,14 +64,15 @@ impl JetStream {
     }
 
     /// The limits are kept again and consumers restored, before anybody sees the stream.
-    fn revive_stream(&mut self, tenant: Tenant, meta: StreamMeta, found: &RecoveredStream) {
+    fn revive_stream(&mut self, tenant: Tenant, meta: StreamMeta, mut found: RecoveredStream) {
         let id = found.stream;
         if meta.is_partial {
             self.forget_partial(id, &meta.config.name);
             return;
         }
         let owner = meta.account.clone();
-        let last = self.feeds.last_taken(&meta.config, found);
+        let last = self.feeds.last_taken(&meta.config, &found);
+        let consumers = std::mem::take(&mut found.consumers);
         let mut stream = Stream::recovered(id, tenant, meta, found, last);
         let mut removed = Removed::default();
         stream.enforce_all(self.now.wall, &self.ages, &mut removed);
@@ -81,7 +82,7 @@ impl JetStream {
         if let Some(account) = self.accounts.get_mut(&tenant) {
             account.by_name.insert(name, id);
         }
-        for consumer in &found.consumers {
+        for consumer in &consumers {
             self.restore(id, consumer);
         }
         self.drop_finished(id, &mut removed);

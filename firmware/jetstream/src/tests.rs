@@ -20,6 +20,7 @@ mod pausing;
 mod queue;
 mod recalled;
 mod restart;
+mod scarcity;
 mod schedules;
 mod sourcing;
 mod sourcing_random;

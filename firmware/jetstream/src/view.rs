@@ -98,6 +98,15 @@ impl<'a> View<'a> {
         self.streams.usage
     }
 
+    /// Bytes of memory that what is known of the messages takes, and what it may take.
+    #[must_use]
+    pub fn index_bytes(&self) -> (u64, Option<u64>) {
+        (
+            self.streams.index_bytes(),
+            self.streams.facts.index_bytes_max,
+        )
+    }
+
     /// The accounts that may use streams.
     pub fn accounts(&self) -> impl Iterator<Item = AccountView<'a>> + use<'a> {
         let streams = self.streams;

@@ -6,11 +6,13 @@
 
 mod body;
 mod commit;
+mod heads;
 mod record;
 mod recovered;
 
 pub use body::Body;
 pub use commit::{Engine, Receipt, commit};
+pub use heads::{Heads, Names, Packed, Part};
 pub use record::{
     Batch, COMPRESSIBLE, ConsumerId, Need, Record, Seq, StreamId, Ticket, is_compressible,
 };

@@ -2,7 +2,7 @@ use bytes::Bytes;
 use frond_clock::Timestamp;
 use std::collections::BTreeMap;
 
-use crate::{Body, ConsumerId, Seq, StreamId};
+use crate::{Body, ConsumerId, Heads, Seq, StreamId};
 
 /// Everything the disk still holds, as told once at start.
 #[derive(Debug, Default)]
@@ -32,10 +32,8 @@ pub struct RecoveredStream {
     pub first: Seq,
     /// Highest sequence ever used, whether or not the message is still there.
     pub last: Seq,
-    /// The subjects that [`Head::subject`] numbers.
-    pub subjects: Vec<Box<str>>,
     /// Messages present, ascending.
-    pub heads: Vec<Head>,
+    pub heads: Heads,
     /// Its consumers by ascending id.
     pub consumers: Vec<RecoveredConsumer>,
     /// Messages that were stored and cannot be read.
@@ -49,7 +47,7 @@ pub struct Head {
     pub seq: Seq,
     /// When the stream took it.
     pub time: Timestamp,
-    /// Index into [`RecoveredStream::subjects`].
+    /// Index into [`crate::Part::subjects`].
     pub subject: u32,
     /// Length of the header block in bytes.
     pub header_len: u32,

@@ -64,7 +64,7 @@ impl Node {
         let messages = recovered
             .streams
             .iter()
-            .map(|stream| stream.heads.len() as u64)
+            .map(|stream| stream.heads.len())
             .sum();
         let facts = self.stream_facts(&limits);
         let seed = u64::from_le_bytes(self.seed.random[8..16].try_into().unwrap_or_default());

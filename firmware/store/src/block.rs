@@ -1,16 +1,18 @@
 //! What a block is made of: heads (an index that opening reads), bodies (each readable on its
 //! own), and the set of dead sequences.
 
+mod draft;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use frond_clock::Timestamp;
-use frond_ledger::{Body, Head, Seq, Stored};
+use frond_ledger::{Body, Head, Names, Seq, Stored};
 
 use crate::coding::{Cut, put_counted, put_len, put_signed, put_varint, seal, unseal};
-use crate::limits::{BLOCK_BYTES_MAX, BLOCK_MESSAGES_MAX};
-use crate::message_code::{decode_message, encode_message};
+use crate::message_code::decode_message;
 use crate::packed::{pack, unpack};
+use draft::Draft;
 
 const HEADS_V1: u8 = 1;
 pub(crate) const BODIES_V1: u8 = 1;
@@ -33,7 +35,7 @@ pub(crate) type Messages = BTreeMap<Seq, (Timestamp, Body)>;
 /// The heads of one block.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heads {
-    pub(crate) subjects: Vec<Box<str>>,
+    pub(crate) subjects: Names,
     /// [`Head::subject`] numbers `subjects` of this block.
     pub(crate) heads: Vec<Head>,
     /// Where in the bodies each message starts.
@@ -63,47 +65,34 @@ pub(crate) fn encode_blocks(
     key: impl Fn(Seq) -> [u8; 12],
 ) -> Vec<Encoded> {
     let mut blocks = Vec::new();
-    let mut part: Vec<(Seq, Timestamp, &Body)> = Vec::new();
-    let mut bytes = 0;
+    let mut open = Draft::default();
     for (&seq, (time, body)) in messages {
-        let full = part.len() >= BLOCK_MESSAGES_MAX || bytes + body.bytes().len() > BLOCK_BYTES_MAX;
-        if full && !part.is_empty() {
-            blocks.extend(encode_block(&part, packing, &key));
-            part.clear();
-            bytes = 0;
+        // Only the stream's part of the key counts for a body.
+        open.push((seq, *time, body), &key(seq));
+        if open.is_past_full() {
+            let next = open.split_last();
+            blocks.extend(encode_block(open, packing, &key));
+            open = next;
         }
-        bytes += body.bytes().len();
-        part.push((seq, *time, body));
     }
-    blocks.extend(encode_block(&part, packing, &key));
+    blocks.extend(encode_block(open, packing, &key));
     blocks
 }
 
 fn encode_block(
-    part: &[(Seq, Timestamp, &Body)],
+    draft: Draft<'_>,
     packing: Packing,
     key: impl Fn(Seq) -> [u8; 12],
 ) -> Option<Encoded> {
+    let Draft { part, bodies, ends } = draft;
     let (&(first, first_time, _), &(last, _, _)) = (part.first()?, part.last()?);
     let key = key(first);
-    let mut bodies = vec![BODIES_V1];
-    let mut ends = Vec::with_capacity(part.len());
-    for (seq, time, body) in part {
-        let start = bodies.len();
-        bodies.resize(start + BODY_HEADER_BYTES, 0);
-        encode_message(&mut bodies, *seq, *time, body);
-        if body.mark() != 0 {
-            put_varint(&mut bodies, body.mark());
-        }
-        seal_body(&mut bodies, start, &key);
-        ends.push(bodies.len());
-    }
     let heads = seal(&key, HEADS_V1, |out| {
         put_varint(out, last - first);
         put_len(out, part.len());
         put_len(out, bodies.len());
         put_signed(out, first_time.as_nanos());
-        let (subjects, indexes) = dictionary(part);
+        let (subjects, indexes) = dictionary(&part);
         put_len(out, subjects.len());
         for subject in subjects {
             put_counted(out, subject.as_bytes());
@@ -176,19 +165,6 @@ fn dictionary<'a>(part: &[(Seq, Timestamp, &'a Body)]) -> (Vec<&'a str>, Vec<u32
     (subjects, indexes)
 }
 
-fn seal_body(bodies: &mut [u8], start: usize, key: &[u8]) {
-    let Some((head, content)) = bodies
-        .get_mut(start..)
-        .and_then(|body| body.split_at_mut_checked(BODY_HEADER_BYTES))
-    else {
-        return;
-    };
-    let crc = body_crc(key, content);
-    let (len_part, crc_part) = head.split_at_mut(BODY_HEADER_BYTES / 2);
-    len_part.copy_from_slice(&(content.len() as u32).to_le_bytes());
-    crc_part.copy_from_slice(&crc.to_le_bytes());
-}
-
 /// Bound to the stream, so that a body never answers for another stream's.
 fn body_crc(key: &[u8], content: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
@@ -213,7 +189,7 @@ pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads
     let mut before = (first, cut.signed()?, 1u64);
     let mut out = Heads::default();
     for _ in 0..cut.len()? {
-        out.subjects.push(Box::from(cut.text()?));
+        out.subjects.push(cut.text()?);
     }
     for _ in 0..messages {
         let seq = before.0.checked_add(cut.varint()?)?;

@@ -67,6 +67,7 @@ mod open;
 mod options;
 mod overlay;
 mod packed;
+mod parts;
 mod ranges;
 mod reader;
 mod recall;

@@ -9,8 +9,9 @@ pub const JOURNAL_BYTES_MIN: u64 = 64 * 1024;
 /// Messages in one block of the block store.
 pub const BLOCK_MESSAGES_MAX: usize = 256;
 
-/// Body bytes at which a block is closed.
-pub const BLOCK_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of bodies that one block holds, unless one is larger: with what redb writes beside them
+/// they fill a run of pages. One byte more would take twice as many.
+pub const BLOCK_BYTES_MAX: usize = 64 * 1024 - 64;
 
 /// A last block below this many body bytes is filled up by the next checkpoint.
 pub const BLOCK_BYTES_SMALL: usize = 8 * 1024;

@@ -1,11 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bytes::Bytes;
-use frond_ledger::{ConsumerId, Damage, Head, Seq, StreamId};
+use frond_clock::Timestamp;
+use frond_ledger::{Body, ConsumerId, Damage, Head, Names, Part, Seq, StreamId};
 use redb::{ReadTransaction, ReadableTable};
 
-use crate::block::{Heads, decode_bodies, decode_heads, decode_summary};
+use crate::block::{decode_bodies, decode_summary};
 use crate::coding::unseal;
+use crate::parts::LoadedPart;
 use crate::ranges::Ranges;
 use crate::space::row_bytes;
 use crate::stream_row::StreamRow;
@@ -31,8 +33,8 @@ pub(crate) struct Loaded {
 pub(crate) struct LoadedStream {
     /// `None`: only blocks are there.
     pub(crate) row: Option<StreamRow>,
-    pub(crate) subjects: Subjects,
-    pub(crate) heads: Vec<Head>,
+    /// By the first sequence of their block.
+    pub(crate) parts: Vec<LoadedPart>,
     pub(crate) consumers: BTreeMap<ConsumerId, LoadedConsumer>,
 }
 
@@ -43,20 +45,19 @@ pub(crate) struct LoadedConsumer {
     pub(crate) changes: Vec<Bytes>,
 }
 
-/// The subjects of one stream, numbered.
+/// Subjects, numbered.
 #[derive(Debug, Default)]
-pub(crate) struct Subjects {
-    pub(crate) names: Vec<Box<str>>,
+struct Subjects {
+    names: Names,
     numbers: HashMap<Box<str>, u32>,
 }
 
 impl Subjects {
-    pub(crate) fn number(&mut self, name: &str) -> u32 {
+    fn number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
-        let number = self.names.len() as u32;
-        self.names.push(name.into());
+        let number = self.names.push(name);
         self.numbers.insert(name.into(), number);
         number
     }
@@ -199,7 +200,8 @@ impl Loaded {
             if removed.get(&tables::stream_key(stream)[..])?.is_some() {
                 continue;
             }
-            let bodies_len = decode_summary(key, first, value.value()).map_or(0, |s| s.body_bytes);
+            let summary = decode_summary(key, first, value.value());
+            let bodies_len = summary.map_or(0, |summary| summary.body_bytes);
             self.block_bytes += row_bytes(value.value().len()) + row_bytes(bodies_len);
             let dead = dead.get(key)?;
             let dead = dead.map(|row| {
@@ -210,15 +212,19 @@ impl Loaded {
                 self.damaged(key, "which messages of a block are deleted");
             }
             let dead = dead.flatten().unwrap_or_default();
-            let block = match decode_heads(key, first, value.value()) {
-                Some(block) => block,
+            let part = match summary {
+                Some(summary) => {
+                    let key = tables::block_key(stream, first);
+                    LoadedPart::block(key, (first, summary), value.value(), dead)
+                }
                 None => {
                     self.damaged(key, "the index of a block");
                     let row = bodies.get(key)?;
-                    rebuild(key, row.as_ref().map(|row| row.value()).unwrap_or_default())
+                    let row = row.as_ref().map(|row| row.value()).unwrap_or_default();
+                    rebuild(key, row, &dead)
                 }
             };
-            self.streams.entry(stream).or_default().add(block, &dead);
+            self.streams.entry(stream).or_default().parts.push(part);
         }
         Ok(())
     }
@@ -239,49 +245,38 @@ impl Loaded {
 }
 
 impl LoadedStream {
-    fn add(&mut self, block: Heads, dead: &Ranges) {
-        let numbers: Vec<u32> = block
-            .subjects
-            .iter()
-            .map(|subject| self.subjects.number(subject))
-            .collect();
-        let living = block
-            .heads
-            .into_iter()
-            .filter(|head| !dead.contains(head.seq));
-        self.heads.extend(living.filter_map(|mut head| {
-            head.subject = *numbers.get(head.subject as usize)?;
-            Some(head)
-        }));
-    }
-
     /// Highest sequence known.
     pub(crate) fn last(&self) -> Seq {
         let row = self.row.as_ref().map_or(0, |row| row.last);
-        row.max(self.heads.last().map_or(0, |head| head.seq))
+        let parts = self.parts.iter().map(|part| part.bounds().1);
+        row.max(parts.max().unwrap_or(0))
     }
 }
 
 /// The index of a block from its bodies.
-fn rebuild(key: &[u8], bodies: &[u8]) -> Heads {
-    let mut heads = Heads::default();
-    let mut subjects = Subjects::default();
-    for stored in decode_bodies(key, bodies).0 {
-        heads.heads.push(head_of(&stored, &mut subjects));
-    }
-    heads.subjects = subjects.names;
-    heads
+fn rebuild(key: &[u8], bodies: &[u8], dead: &Ranges) -> LoadedPart {
+    let stored = decode_bodies(key, bodies).0;
+    let living = stored.iter().filter(|stored| !dead.contains(stored.seq));
+    part_of(living.map(|stored| (stored.seq, stored.time, &stored.body)))
 }
 
-/// What opening would have read of a message.
-pub(crate) fn head_of(stored: &frond_ledger::Stored, subjects: &mut Subjects) -> Head {
-    Head {
-        seq: stored.seq,
-        time: stored.time,
-        subject: subjects.number(stored.body.subject()),
-        header_len: stored.body.header_len(),
-        payload_len: stored.body.payload().len() as u32,
-        dedupe_id: stored.body.dedupe_id().map(Box::from),
-        mark: stored.body.mark(),
-    }
+/// What opening would have read of messages, ascending.
+pub(crate) fn part_of<'b>(
+    messages: impl Iterator<Item = (Seq, Timestamp, &'b Body)>,
+) -> LoadedPart {
+    let mut subjects = Subjects::default();
+    let heads = messages.map(|(seq, time, body)| Head {
+        seq,
+        time,
+        subject: subjects.number(body.subject()),
+        header_len: body.header_len(),
+        payload_len: body.payload().len() as u32,
+        dedupe_id: body.dedupe_id().map(Box::from),
+        mark: body.mark(),
+    });
+    let heads = heads.collect();
+    LoadedPart::Read(Part {
+        subjects: subjects.names,
+        heads,
+    })
 }

@@ -1,7 +1,8 @@
-use frond_ledger::{Damage, Recovered, RecoveredConsumer, RecoveredStream, Stored, StreamId};
+use frond_ledger::{Damage, Heads, Recovered, RecoveredConsumer, RecoveredStream, Seq, StreamId};
 
 use crate::delta::{ConsumerDelta, Delta, StreamDelta};
-use crate::load::{Loaded, LoadedConsumer, LoadedStream, head_of};
+use crate::load::{Loaded, LoadedConsumer, LoadedStream, part_of};
+use crate::parts::{LoadedPart, drop_below, drop_old, heads};
 use crate::ranges::Ranges;
 use crate::stream_row::StreamRow;
 use std::collections::BTreeMap;
@@ -46,25 +47,10 @@ fn overlay_stream(stream: &mut LoadedStream, change: &StreamDelta) {
     if change.gone {
         *stream = LoadedStream::default();
     }
-    stream.heads.retain(|head| !change.drops_old(head.seq));
-    // Sequences rise, but a message kept twice must not be told twice.
-    if let Some((&first, _)) = change.puts.first_key_value()
-        && stream.heads.last().is_some_and(|head| head.seq >= first)
-    {
-        stream
-            .heads
-            .retain(|head| !change.puts.contains_key(&head.seq));
-    }
-    for (&seq, (time, body)) in &change.puts {
-        let stored = Stored {
-            seq,
-            time: *time,
-            body: body.clone(),
-        };
-        let head = head_of(&stored, &mut stream.subjects);
-        stream.heads.push(head);
-    }
-    stream.heads.sort_by_key(|head| head.seq);
+    drop_old(&mut stream.parts, change);
+    let puts = change.puts.iter();
+    let puts = puts.map(|(&seq, (time, body))| (seq, *time, body));
+    stream.parts.push(part_of(puts));
     stream.row = StreamRow::after(stream.row.take(), change);
     for (&consumer, change) in &change.consumers {
         overlay_consumer(stream.consumers.entry(consumer).or_default(), change);
@@ -88,12 +74,13 @@ fn overlay_consumer(consumer: &mut LoadedConsumer, change: &ConsumerDelta) {
 fn finish_stream(id: StreamId, stream: LoadedStream, lost: &Ranges, out: &mut Recovered) {
     let last = stream.last();
     let Some(row) = stream.row else {
-        if !stream.heads.is_empty() {
+        let messages: u64 = stream.parts.iter().map(LoadedPart::messages).sum();
+        if messages > 0 {
             out.damage.push(Damage {
                 stream: Some(id),
                 text: format!(
-                    "{} messages have lost the description of their stream; they are kept aside",
-                    stream.heads.len()
+                    "{messages} messages have lost the description of their stream; they are kept \
+                     aside"
                 ),
             });
         }
@@ -112,35 +99,37 @@ fn finish_stream(id: StreamId, stream: LoadedStream, lost: &Ranges, out: &mut Re
             });
         }
     }
-    let mut heads = stream.heads;
-    if !heads.is_sorted_by(|one, next| one.seq < next.seq) {
-        // What is found page by page may hold a block and what later became of it.
-        heads.sort_by_key(|head| head.seq);
-        heads.dedup_by_key(|head| head.seq);
-    }
-    heads.retain(|head| head.seq >= row.first);
-    let is_here = |seq: &u64| heads.binary_search_by_key(seq, |head| head.seq).is_ok();
-    let lost = lost
-        .iter()
-        .flat_map(|(first, last)| first.max(row.first)..=last)
-        .filter(|seq| !is_here(seq))
-        .collect();
+    let mut parts = stream.parts;
+    drop_below(&mut parts, row.first);
+    let heads = heads(parts);
     out.streams.push(RecoveredStream {
         stream: id,
         meta: row.meta,
         first: row.first,
         last,
-        subjects: stream.subjects.names,
+        lost: missing(&heads, row.first, lost),
         heads,
         consumers,
-        lost,
     });
+}
+
+/// What of `lost` is not there.
+fn missing(heads: &Heads, first_seq: Seq, lost: &Ranges) -> Vec<Seq> {
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let here = heads.parts().flat_map(|part| part.heads);
+    let here: Vec<Seq> = here.map(|head| head.seq).collect();
+    let lost = lost.iter();
+    lost.flat_map(|(first, last)| first.max(first_seq)..=last)
+        .filter(|seq| here.binary_search(seq).is_err())
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use frond_clock::Timestamp;
-    use frond_ledger::Head;
+    use frond_ledger::{Head, Part};
 
     use super::*;
 
@@ -155,6 +144,12 @@ mod tests {
             dedupe_id: None,
             mark: 0,
         };
+        let part = |seqs: core::ops::RangeInclusive<Seq>| {
+            LoadedPart::Read(Part {
+                heads: seqs.map(head).collect(),
+                ..Part::default()
+            })
+        };
         let mut loaded = Loaded::default();
         let stream = LoadedStream {
             row: Some(StreamRow {
@@ -162,12 +157,16 @@ mod tests {
                 last: 20,
                 meta: bytes::Bytes::new(),
             }),
-            heads: (1..=10).chain(5..=20).map(head).collect(),
+            parts: [1..=10, 5..=20].map(part).into(),
             ..LoadedStream::default()
         };
         loaded.streams.insert(StreamId(1), stream);
         let found = recovered(loaded, &Delta::default(), BTreeMap::new());
-        let seqs: Vec<_> = found.streams[0].heads.iter().map(|head| head.seq).collect();
+        let seqs: Vec<_> = found.streams[0]
+            .heads
+            .iter()
+            .map(|(head, _)| head.seq)
+            .collect();
         assert_eq!(seqs, (1..=20).collect::<Vec<_>>());
     }
 }

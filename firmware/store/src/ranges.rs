@@ -41,6 +41,21 @@ impl Ranges {
             .is_some_and(|(_, &last)| seq <= last)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.last_by_first.is_empty()
+    }
+
+    /// What of it lies in `first..=last`.
+    pub(crate) fn within(&self, first: Seq, last: Seq) -> impl Iterator<Item = (Seq, Seq)> {
+        let before = self.last_by_first.range(..first).next_back();
+        let inside = self.last_by_first.range(first..=last.max(first));
+        before
+            .into_iter()
+            .chain(inside)
+            .map(move |(&from, &to)| (from.max(first), to.min(last)))
+            .filter(|(from, to)| from <= to)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Seq, Seq)> {
         self.last_by_first
             .iter()
@@ -82,6 +97,14 @@ mod tests {
             }
             for seq in 0..80 {
                 prop_assert_eq!(ranges.contains(seq), model.contains(&seq));
+            }
+            for (first, last) in [(0, 80), (20, 40), (33, 33)] {
+                let within: BTreeSet<_> = ranges
+                    .within(first, last)
+                    .flat_map(|(from, to)| from..=to)
+                    .collect();
+                let expected = model.range(first..=last).copied().collect();
+                prop_assert_eq!(within, expected);
             }
             let mut out = Vec::new();
             ranges.encode(&mut out);

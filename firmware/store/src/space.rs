@@ -48,10 +48,16 @@ impl Space {
 pub(crate) const fn row_bytes(len: usize) -> u64 {
     let bytes = len as u64 + 64;
     if bytes > 4096 {
-        bytes.next_power_of_two()
+        pages_bytes(len)
     } else {
         bytes
     }
+}
+
+/// Bytes of the pages that a row of `len` bytes needs for itself.
+pub(crate) const fn pages_bytes(len: usize) -> u64 {
+    let bytes = (len as u64 + 64).next_power_of_two();
+    if bytes > 4096 { bytes } else { 4096 }
 }
 
 /// Bytes that folding messages of so many bytes may take: copy-on-write needs the new pages and

@@ -179,6 +179,7 @@ impl JetStream {
         self.forget_reminders_of(id, 0, Seq::MAX);
         self.cache.remove(id, 0, Seq::MAX);
         self.uncount(tenant, host.stream.config.storage, host.counted_bytes);
+        self.uncount_index(host.counted_index_bytes);
     }
 
     fn messages_went(&mut self, stream: StreamId, seqs: &[Seq], reach: &dyn Reach) -> u64 {

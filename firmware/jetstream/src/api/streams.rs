@@ -332,8 +332,9 @@ fn gaps(host: &Host) -> Vec<u64> {
 
 fn page_of_subjects(host: &Host, asked: &InfoRequest, paged: &mut Paged) {
     let subjects = host.stream.contents.subjects().iter();
-    let all: Vec<_> = subjects
-        .filter(|s| matches(&asked.subjects_filter, &s.name))
+    let mut all: Vec<_> = subjects
+        .filter(|s| matches(&asked.subjects_filter, s.name))
+        .map(|subject| (subject.name, subject.count))
         .collect();
     paged.total = all.len();
     paged.offset = asked.offset.min(all.len());
@@ -341,10 +342,15 @@ fn page_of_subjects(host: &Host, asked: &InfoRequest, paged: &mut Paged) {
         return;
     }
     paged.limit = SUBJECTS_PAGE_MAX;
-    paged.info.state.subjects = all
-        .into_iter()
-        .skip(paged.offset)
-        .take(SUBJECTS_PAGE_MAX)
-        .map(|subject| (subject.name.as_ref().into(), subject.count))
-        .collect();
+    // Only what is told is put in order.
+    let mut page = all.as_mut_slice();
+    if paged.offset > 0 {
+        page = page.select_nth_unstable(paged.offset - 1).2;
+    }
+    if page.len() > SUBJECTS_PAGE_MAX {
+        page = page.select_nth_unstable(SUBJECTS_PAGE_MAX).0;
+    }
+    page.sort_unstable();
+    let page = page.iter().map(|(name, count)| ((*name).into(), *count));
+    paged.info.state.subjects = page.collect();
 }

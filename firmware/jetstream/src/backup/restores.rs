@@ -240,6 +240,7 @@ impl JetStream {
             self.forget_name(&host);
             let storage = host.stream.config.storage;
             self.uncount(restore.tenant, storage, host.counted_bytes);
+            self.uncount_index(host.counted_index_bytes);
             if !host.stream.is_memory() {
                 let record = Record::Stream { stream, meta: None };
                 self.journal.soon(self.now.mono, record);

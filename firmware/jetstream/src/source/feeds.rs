@@ -63,7 +63,7 @@ impl Feeds {
         let ours = ours.take_while(|(key, _)| key.starts_with(&*prefix));
         let taken = ours.filter_map(|(_, bytes)| Saved::decode(bytes)?.position);
         let taken = taken.map(|position| position.seq).max();
-        let held = found.heads.last().map(|head| head.seq);
+        let held = found.heads.last();
         let before = found.first.saturating_sub(1);
         let last = taken.max(held).unwrap_or_default().max(before);
         last.min(found.last)

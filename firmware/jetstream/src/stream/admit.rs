@@ -16,6 +16,7 @@ use super::ttl::Ttl;
 use super::{Health, Stream};
 use crate::errors::{self, ApiError};
 use crate::limits::{INFLIGHT_BYTES_MAX, INFLIGHT_MESSAGES_MAX, RECORD_BYTES_MAX};
+use crate::scarcity::Scarcity;
 
 /// What becomes of a publish.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(crate) struct Room {
     pub(crate) server_bytes: u64,
     /// Whether some consumer wants the message (asked for interest streams only).
     pub(crate) has_interest: bool,
+    /// Whether memory is left to know of it.
+    pub(crate) scarcity: Scarcity,
 }
 
 impl Stream {

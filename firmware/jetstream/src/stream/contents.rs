@@ -73,18 +73,28 @@ impl Contents {
         self.last_time
     }
 
+    /// Bytes of memory that knowing them takes, about.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.index.bytes() + self.subjects.bytes()
+    }
+
+    /// The number of a subject, for [`Self::insert_under`].
+    pub(crate) fn number(&mut self, subject: &str) -> u32 {
+        self.subjects.number(subject)
+    }
+
     /// The subjects that have messages.
     pub(crate) const fn subjects(&self) -> &Subjects {
         &self.subjects
     }
 
     /// A message's slot.
-    pub(crate) fn slot(&self, seq: Seq) -> Option<&Slot> {
+    pub(crate) fn slot(&self, seq: Seq) -> Option<Slot> {
         self.index.get(seq)
     }
 
     /// Messages from `from` on.
-    pub(crate) fn from(&self, from: Seq) -> impl Iterator<Item = (Seq, &Slot)> {
+    pub(crate) fn from(&self, from: Seq) -> impl Iterator<Item = (Seq, Slot)> {
         self.index.from(from)
     }
 
@@ -97,7 +107,7 @@ impl Contents {
     }
 
     /// The subject of a message that exists.
-    pub(crate) fn subject_of(&self, seq: Seq) -> Option<&Subject> {
+    pub(crate) fn subject_of(&self, seq: Seq) -> Option<Subject<'_>> {
         self.subjects.get(self.index.get(seq)?.subject)
     }
 
@@ -111,18 +121,23 @@ impl Contents {
     /// Keeps a message; its sequence is above `last`.
     pub(crate) fn insert(&mut self, new: Arrival<'_>) {
         let number = self.subjects.number(new.subject);
+        self.insert_under(number, new);
+    }
+
+    /// The same, where its subject has that number.
+    pub(crate) fn insert_under(&mut self, number: u32, new: Arrival<'_>) {
         let mut slot = Slot::new(number, new.header_len, new.payload_len, new.time);
         if let Some(subject) = self.subjects.get_mut(number) {
             if subject.count == 0 {
                 subject.first = new.seq;
             } else {
-                slot.before = subject.last;
+                let before = subject.last;
+                slot.follow(new.seq, Some(before));
+                self.index
+                    .change(before, |it| it.lead(before, Some(new.seq)));
             }
             subject.last = new.seq;
             subject.count += 1;
-        }
-        if let Some(before) = self.index.get_mut(slot.before) {
-            before.after = new.seq;
         }
         self.bytes += self.stored_bytes(new.subject.len(), &slot);
         self.index.insert(new.seq, slot);
@@ -148,20 +163,21 @@ impl Contents {
     /// Lets a message go, and tells its subject; `None` when it was not there.
     pub(crate) fn remove(&mut self, seq: Seq) -> Option<Arc<str>> {
         let slot = self.index.remove(seq)?;
-        if let Some(before) = self.index.get_mut(slot.before) {
-            before.after = slot.after;
+        let (before, after) = (slot.before(seq), slot.after(seq));
+        if let Some(before) = before {
+            self.index.change(before, |it| it.lead(before, after));
         }
-        if let Some(after) = self.index.get_mut(slot.after) {
-            after.before = slot.before;
+        if let Some(after) = after {
+            self.index.change(after, |it| it.follow(after, before));
         }
+        let name: Arc<str> = Arc::from(self.subjects.get(slot.subject)?.name);
         let subject = self.subjects.get_mut(slot.subject)?;
-        let name = Arc::clone(&subject.name);
         subject.count -= 1;
         if subject.first == seq {
-            subject.first = slot.after;
+            subject.first = after.unwrap_or(0);
         }
         if subject.last == seq {
-            subject.last = slot.before;
+            subject.last = before.unwrap_or(0);
         }
         if subject.count == 0 {
             self.subjects.release(slot.subject);
@@ -176,11 +192,11 @@ impl Contents {
         if filters.is_empty() {
             return self.index.from(from).next().map(|(seq, _)| seq);
         }
-        let reachable = |subject: &&Subject| subject.last >= from;
+        let reachable = |subject: &Subject<'_>| subject.last >= from;
         if let [only] = filters
             && let Some(subject) = self.subjects.find(only)
         {
-            return self.next_of(subject, from);
+            return self.next_of(&subject, from);
         }
         self.subjects.matching(filters).find(reachable)?;
         let mut memo = Named::default();
@@ -204,8 +220,8 @@ impl Contents {
             let Some(subject) = self.subjects.find(only) else {
                 return 0;
             };
-            let after = |seq: &Seq| Some(self.index.get(*seq)?.after).filter(|after| *after > 0);
-            return std::iter::successors(self.next_of(subject, from), after).count() as u64;
+            let after = |seq: &Seq| self.index.get(*seq)?.after(*seq);
+            return std::iter::successors(self.next_of(&subject, from), after).count() as u64;
         }
         let mut memo = Named::default();
         let slots = self.index.from(from);
@@ -219,11 +235,8 @@ impl Contents {
         let filters = [Box::from(filter)];
         let mut found = Vec::new();
         for subject in self.subjects.matching(&filters) {
-            let mut at = subject.first;
-            while let Some(slot) = self.slot(at) {
-                found.push(at);
-                at = slot.after;
-            }
+            let after = |seq: &Seq| self.index.get(*seq)?.after(*seq);
+            found.extend(std::iter::successors(Some(subject.first), after));
         }
         found
     }
@@ -236,9 +249,9 @@ impl Contents {
             .filter_map(|subject| {
                 let mut seq = subject.last;
                 while seq > upto {
-                    seq = self.index.get(seq)?.before;
+                    seq = self.index.get(seq)?.before(seq)?;
                 }
-                (seq > 0).then_some(seq)
+                Some(seq)
             })
             .collect();
         found.sort_unstable();
@@ -271,7 +284,7 @@ impl Contents {
         )
     }
 
-    fn next_of(&self, subject: &Subject, from: Seq) -> Option<Seq> {
+    fn next_of(&self, subject: &Subject<'_>, from: Seq) -> Option<Seq> {
         if from <= subject.first {
             return Some(subject.first);
         }
@@ -280,26 +293,15 @@ impl Contents {
         }
         // A reader goes on after the one it read last: its neighbour is the answer.
         let read_last = self.index.get(from.saturating_sub(1));
-        if let Some(slot) = read_last.filter(|slot| self.is_of(slot, subject)) {
-            return (slot.after > 0).then_some(slot.after);
+        let is_of = |slot: &Slot| slot.subject == subject.number;
+        if let Some(slot) = read_last.filter(is_of) {
+            return slot.after(from - 1);
         }
-        if self
-            .index
-            .get(from)
-            .is_some_and(|slot| self.is_of(slot, subject))
-        {
+        if self.index.get(from).as_ref().is_some_and(is_of) {
             return Some(from);
         }
         let mut slots = self.index.from(from);
-        slots
-            .find(|(_, slot)| self.is_of(slot, subject))
-            .map(|(seq, _)| seq)
-    }
-
-    fn is_of(&self, slot: &Slot, subject: &Subject) -> bool {
-        self.subjects
-            .get(slot.subject)
-            .is_some_and(|other| std::ptr::eq(other, subject))
+        slots.find(|(_, slot)| is_of(slot)).map(|(seq, _)| seq)
     }
 
     fn settle_first(&mut self) {
@@ -333,7 +335,47 @@ impl Named {
         *self.0.entry(number).or_insert_with(|| {
             subjects
                 .get(number)
-                .is_some_and(|subject| is_named(&subject.name, filters))
+                .is_some_and(|subject| is_named(subject.name, filters))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(messages: u64, subject: impl Fn(u64) -> String) -> Contents {
+        let mut contents = Contents::starting_after(Storage::File, 0);
+        for seq in 1..=messages {
+            contents.insert(Arrival {
+                seq,
+                time: Timestamp::from_nanos(1_700_000_000_000_000_000 + seq.cast_signed() * 20_000),
+                subject: &subject(seq),
+                header_len: 0,
+                payload_len: 1000,
+            });
+        }
+        contents
+    }
+
+    fn bytes_each(messages: u64, subject: impl Fn(u64) -> String) -> u64 {
+        filled(messages, subject).memory_bytes() as u64 / messages
+    }
+
+    /// A budget: what a message costs in memory, whatever the disk holds of it.
+    #[test]
+    fn knowing_a_message_costs_few_bytes() {
+        assert!(bytes_each(100_000, |_| "s.one".into()) <= 8);
+        assert!(bytes_each(100_000, |seq| format!("s.dev{}", seq % 1000)) <= 14);
+        assert!(bytes_each(100_000, |seq| format!("s.dev{seq}.temp")) <= 72);
+    }
+
+    #[test]
+    fn what_left_costs_nothing() {
+        let mut contents = filled(10_000, |seq| format!("s.{}", seq % 5000));
+        for seq in (1..=10_000).rev().step_by(2).chain((1..10_000).step_by(2)) {
+            assert!(contents.remove(seq).is_some());
+        }
+        assert_eq!((contents.memory_bytes(), contents.bytes()), (0, 0));
     }
 }

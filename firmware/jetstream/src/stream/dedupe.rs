@@ -1,17 +1,48 @@
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use frond_clock::Timestamp;
 use frond_ledger::Seq;
 
-/// Message ids seen within the window, whether their messages are kept or still on their way.
+use super::table::Table;
+use crate::limits::RECENT_IDS_MAX;
+
+/// Ids that lie together.
+const PAGE: usize = 512;
+/// Bytes of memory for an id: what is kept of it, and its place in the table.
+const ID_BYTES: usize = size_of::<Known>() + 14;
+
+/// Message ids seen within the window, whether their messages are kept or still on their way. Of
+/// each its hash is kept: 128 bits of a secret key, so that no two are alike.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dedupe {
     window: Duration,
-    by_id: HashMap<Arc<str>, Seq>,
-    by_age: VecDeque<(Timestamp, Seq, Arc<str>)>,
-    newest: Option<(Seq, Arc<str>)>,
+    /// By age.
+    ring: Ring,
+    /// Places in the ring, counted from the first that ever was, by hash.
+    table: Table,
+    hashers: [RandomState; 2],
+    /// The texts of the newest ids.
+    recent: VecDeque<(Seq, Box<str>)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    id: [u64; 2],
+    time: Timestamp,
+    /// 0 when it was forgotten.
+    seq: Seq,
+}
+
+/// A queue in pages: it grows and shrinks without being moved.
+#[derive(Clone, Debug, Default)]
+struct Ring {
+    pages: VecDeque<Vec<Known>>,
+    /// How many of the first page are gone.
+    skipped: usize,
+    /// How many are gone at all.
+    gone: u32,
 }
 
 impl Dedupe {
@@ -28,60 +59,152 @@ impl Dedupe {
         self.window = window;
     }
 
+    /// Bytes of memory, about.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.table.len() * ID_BYTES
+    }
+
     /// The sequence that an id was given.
     pub(crate) fn find(&self, id: &str) -> Option<Seq> {
-        self.by_id.get(id).copied()
+        let place = self.place_of(self.hash(id))?;
+        self.ring.at(place).map(|known| known.seq)
     }
 
     /// The id of the message with this sequence, when no later message had one. The window does
     /// not matter.
     pub(crate) fn newest(&self, last: Seq) -> Option<&str> {
-        let (seq, id) = self.newest.as_ref()?;
+        let (seq, id) = self.recent.back()?;
         (*seq == last).then_some(id.as_ref())
     }
 
     /// Remembers an id.
     pub(crate) fn insert(&mut self, id: &str, seq: Seq, time: Timestamp) {
-        let id: Arc<str> = id.into();
-        self.newest = Some((seq, Arc::clone(&id)));
+        self.note(id, seq);
         if self.window.is_zero() {
             return;
         }
-        self.by_id.insert(Arc::clone(&id), seq);
-        self.by_age.push_back((time, seq, id));
+        let id = self.hash(id);
+        if let Some(place) = self.place_of(id) {
+            self.table.remove(short(id), place);
+        }
+        let place = self.ring.push(Known { id, time, seq });
+        self.table.insert(short(id), place);
+    }
+
+    /// Remembers an id whose window is over as the newest.
+    pub(crate) fn note(&mut self, id: &str, seq: Seq) {
+        if self.recent.len() == RECENT_IDS_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((seq, id.into()));
+    }
+
+    /// The window of an id of this time is over when a message of the time `newest` came.
+    pub(crate) fn is_over(&self, time: Timestamp, newest: Timestamp) -> bool {
+        newest.since(time) >= self.window
     }
 
     /// Forgets an id whose message could not be kept.
     pub(crate) fn forget(&mut self, seq: Seq) {
-        if let Some(place) = self.by_age.iter().rposition(|(_, other, _)| *other == seq)
-            && let Some((_, _, id)) = self.by_age.remove(place)
-            && self.by_id.get(&id) == Some(&seq)
-        {
-            self.by_id.remove(&id);
+        if let Some((place, known)) = self.ring.newest_of(seq) {
+            self.table.remove(short(known.id), place);
         }
-        if self.newest.as_ref().is_some_and(|(last, _)| *last == seq) {
-            let before = self.by_age.back();
-            self.newest = before.map(|(_, seq, id)| (*seq, Arc::clone(id)));
+        while self.ring.front().is_some_and(|(_, known)| known.seq == 0) {
+            self.ring.pop();
         }
+        self.recent.retain(|(other, _)| *other != seq);
     }
 
     /// Forgets what is older than the window.
     pub(crate) fn expire(&mut self, now: Timestamp) {
-        while let Some((time, seq, id)) = self.by_age.front() {
-            if now.since(*time) < self.window && !self.window.is_zero() {
+        while let Some((place, known)) = self.ring.front() {
+            let is_young = now.since(known.time) < self.window && !self.window.is_zero();
+            if is_young && known.seq > 0 {
                 return;
             }
-            if self.by_id.get(id) == Some(seq) {
-                self.by_id.remove(id);
-            }
-            self.by_age.pop_front();
+            self.table.remove(short(known.id), place);
+            self.ring.pop();
         }
     }
 
     /// When the oldest id is to be forgotten.
     pub(crate) fn expires_at(&self) -> Option<Timestamp> {
-        self.by_age.front().map(|(time, _, _)| *time + self.window)
+        self.ring.front().map(|(_, known)| known.time + self.window)
     }
+
+    fn place_of(&self, id: [u64; 2]) -> Option<u32> {
+        let is_it = |place| self.ring.at(place).is_some_and(|known| known.id == id);
+        self.table.find(short(id), is_it)
+    }
+
+    fn hash(&self, id: &str) -> [u64; 2] {
+        self.hashers.each_ref().map(|hasher| hasher.hash_one(id))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "any part of a hash is one")]
+const fn short(id: [u64; 2]) -> u32 {
+    id[0] as u32
+}
+
+impl Ring {
+    /// The place it got. Fewer than four thousand millions are there at once.
+    fn push(&mut self, known: Known) -> u32 {
+        if self.pages.back().is_none_or(|page| page.len() == PAGE) {
+            self.pages.push_back(Vec::new());
+        }
+        if let Some(page) = self.pages.back_mut() {
+            page.push(known);
+        }
+        self.gone.wrapping_add(place32(self.len() - 1))
+    }
+
+    fn len(&self) -> usize {
+        let last = self.pages.back().map_or(0, Vec::len);
+        (self.pages.len() * PAGE + last).saturating_sub(PAGE + self.skipped)
+    }
+
+    fn at(&self, place: u32) -> Option<&Known> {
+        let index = self.skipped + place.wrapping_sub(self.gone) as usize;
+        self.pages.get(index / PAGE)?.get(index % PAGE)
+    }
+
+    fn front(&self) -> Option<(u32, Known)> {
+        let known = self.pages.front()?.get(self.skipped)?;
+        Some((self.gone, *known))
+    }
+
+    fn pop(&mut self) {
+        if self.len() == 0 {
+            return;
+        }
+        self.skipped += 1;
+        self.gone = self.gone.wrapping_add(1);
+        if self.skipped == PAGE || self.len() == 0 {
+            self.pages.pop_front();
+            self.skipped = 0;
+        }
+    }
+
+    /// Marks the newest with this sequence as forgotten; what it was.
+    fn newest_of(&mut self, seq: Seq) -> Option<(u32, Known)> {
+        let (mut before, skipped) = (self.pages.len() * PAGE, self.skipped);
+        for page in self.pages.iter_mut().rev() {
+            before -= PAGE;
+            if let Some(at) = page.iter().rposition(|known| known.seq == seq) {
+                let known = page.get_mut(at)?;
+                let found = *known;
+                known.seq = 0;
+                let place = (before + at).checked_sub(skipped)?;
+                return Some((self.gone.wrapping_add(place32(place)), found));
+            }
+        }
+        None
+    }
+}
+
+fn place32(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -105,5 +228,26 @@ mod tests {
         assert_eq!(dedupe.expires_at(), Some(at(15)));
         dedupe.forget(2);
         assert_eq!((dedupe.find("b"), dedupe.expires_at()), (None, None));
+    }
+
+    #[test]
+    fn ids_are_told_apart_and_leave_by_age() {
+        let mut dedupe = Dedupe::new(Duration::from_secs(1000));
+        for n in 0..5000 {
+            dedupe.insert(&format!("id-{n}"), n + 1, at(i64::try_from(n).unwrap()));
+        }
+        assert_eq!(dedupe.memory_bytes() / 5000, ID_BYTES);
+        assert!(ID_BYTES <= 48);
+        dedupe.forget(4000);
+        dedupe.expire(at(4500));
+        for n in 0..5000 {
+            let known = (n > 3500 && n != 3999).then_some(n + 1);
+            assert_eq!(dedupe.find(&format!("id-{n}")), known, "{n}");
+        }
+        dedupe.insert("id-4998", 6000, at(5000));
+        dedupe.expire(at(5998));
+        assert_eq!(dedupe.find("id-4998"), Some(6000));
+        dedupe.expire(at(6000));
+        assert_eq!((dedupe.memory_bytes(), dedupe.expires_at()), (0, None));
     }
 }

@@ -83,7 +83,7 @@ impl Stream {
 
     /// What says that the last message of a subject is gone.
     pub(crate) fn marker_of(&self, seq: Seq) -> Option<MessageBuf> {
-        let subject = &self.contents.subject_of(seq)?.name;
+        let subject = self.contents.subject_of(seq)?.name;
         let ttl = go_duration(i64::try_from(self.marker_ttl()?.as_nanos()).ok()?);
         let mut header = Vec::new();
         headers::append(&mut header, "Nats-Marker-Reason", "MaxAge");
@@ -164,7 +164,7 @@ impl Stream {
     fn let_go(&mut self, seq: Seq, removed: &mut Removed, marked: &mut Vec<Seq>) {
         let is_last = |stream: &Self| {
             let subject = stream.contents.subject_of(seq);
-            subject.is_some_and(|it| it.count == 1 && stream.inflight.of_subject(&it.name) == 0)
+            subject.is_some_and(|it| it.count == 1 && stream.inflight.of_subject(it.name) == 0)
         };
         let leaves_marker = self.marker_ttl().is_some() && !self.timed.mark(seq).is_marker;
         if leaves_marker && is_last(self) {

@@ -1,12 +1,16 @@
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use frond_clock::Timestamp;
 use frond_ledger::Seq;
 
+use super::rows::Rows;
+
 /// Sequences one chunk spans; their offsets fit a byte.
 const CHUNK: u64 = 256;
+/// What a chunk takes beside its rows.
+const CHUNK_BYTES: usize = size_of::<Chunk>() + 32;
 
-/// What is kept in memory of every message: 33 bytes each, however far apart they lie.
+/// What is kept in memory of every message: in [`Rows`], a few bytes each.
 ///
 /// Messages of one subject form a chain, so that a subject's oldest and newest are known
 /// and any of them leaves in constant time.
@@ -18,10 +22,10 @@ pub(crate) struct Slot {
     size: u32,
     /// When the stream took it.
     pub(crate) time: Timestamp,
-    /// The message of this subject before it, 0 for none.
-    pub(crate) before: Seq,
-    /// The message of this subject after it, 0 for none.
-    pub(crate) after: Seq,
+    /// How many sequences before it the message of this subject before it is, 0 for none.
+    to_before: u64,
+    /// How many after it the one after it is, 0 for none.
+    to_after: u64,
 }
 
 const HAS_HEADER: u32 = 1 << 31;
@@ -35,8 +39,8 @@ impl Slot {
             subject,
             size: bytes | flag,
             time,
-            before: 0,
-            after: 0,
+            to_before: 0,
+            to_after: 0,
         }
     }
 
@@ -49,19 +53,125 @@ impl Slot {
     pub(crate) const fn has_header(&self) -> bool {
         self.size & HAS_HEADER != 0
     }
+
+    /// The message of this subject before the one with sequence `seq`, which this is.
+    pub(crate) const fn before(&self, seq: Seq) -> Option<Seq> {
+        if self.to_before == 0 {
+            return None;
+        }
+        seq.checked_sub(self.to_before)
+    }
+
+    /// The message of this subject after it.
+    pub(crate) const fn after(&self, seq: Seq) -> Option<Seq> {
+        if self.to_after == 0 {
+            return None;
+        }
+        seq.checked_add(self.to_after)
+    }
+
+    /// Makes `before` the message of its subject before `seq`, which this is.
+    pub(crate) fn follow(&mut self, seq: Seq, before: Option<Seq>) {
+        self.to_before = before.map_or(0, |before| seq.saturating_sub(before));
+    }
+
+    /// Makes `after` the one after it.
+    pub(crate) fn lead(&mut self, seq: Seq, after: Option<Seq>) {
+        self.to_after = after.map_or(0, |after| after.saturating_sub(seq));
+    }
+
+    pub(super) fn fields(&self) -> [u64; 5] {
+        [
+            u64::from(self.subject),
+            u64::from(self.size),
+            self.time.as_nanos().cast_unsigned(),
+            self.to_before,
+            self.to_after,
+        ]
+    }
+
+    pub(super) fn of_fields([subject, size, time, to_before, to_after]: [u64; 5]) -> Self {
+        Self {
+            subject: u32::try_from(subject).unwrap_or(u32::MAX),
+            size: u32::try_from(size).unwrap_or(u32::MAX),
+            time: Timestamp::from_nanos(time.cast_signed()),
+            to_before,
+            to_after,
+        }
+    }
 }
 
+/// Which of its sequences a chunk has, and their slots in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Chunk {
-    offsets: Vec<u8>,
-    slots: Vec<Slot>,
+    present: [u64; 4],
+    rows: Rows,
+}
+
+impl Chunk {
+    /// How many sequences below `offset` are there.
+    fn rank(&self, offset: u8) -> usize {
+        let word = usize::from(offset / 64);
+        let below = self.present.iter().take(word);
+        let whole: u32 = below.map(|word| word.count_ones()).sum();
+        let part = self.present.get(word).copied().unwrap_or(0) & ((1 << (offset % 64)) - 1);
+        (whole + part.count_ones()) as usize
+    }
+
+    fn has(&self, offset: u8) -> bool {
+        let word = self.present.get(usize::from(offset / 64));
+        word.is_some_and(|word| word >> (offset % 64) & 1 == 1)
+    }
+
+    fn flip(&mut self, offset: u8) {
+        if let Some(word) = self.present.get_mut(usize::from(offset / 64)) {
+            *word ^= 1 << (offset % 64);
+        }
+    }
+
+    fn get(&self, offset: u8) -> Option<Slot> {
+        if !self.has(offset) {
+            return None;
+        }
+        self.rows.get(self.rank(offset))
+    }
+
+    /// The first offset from `from` on that is there.
+    fn next(&self, from: u64) -> Option<u64> {
+        let mut word = from / 64;
+        let mut bits = self.present.get(usize::try_from(word).ok()?)? >> (from % 64);
+        let mut base = from;
+        while bits == 0 {
+            word += 1;
+            bits = *self.present.get(usize::try_from(word).ok()?)?;
+            base = word * 64;
+        }
+        Some(base + u64::from(bits.trailing_zeros()))
+    }
+
+    fn last(&self) -> Option<u64> {
+        let word = self.present.iter().rposition(|word| *word != 0)?;
+        let bit = 63 - self.present.get(word)?.leading_zeros();
+        Some(word as u64 * 64 + u64::from(bit))
+    }
+
+    /// How many sequences are below `from`, of those of the chunk that begins with `base`.
+    fn below(&self, base: Seq, from: Seq) -> usize {
+        match u8::try_from(from.saturating_sub(base)) {
+            Ok(offset) => self.rank(offset),
+            Err(_) => self.rows.len(),
+        }
+    }
 }
 
 /// Slots by sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Index {
-    chunks: BTreeMap<u64, Chunk>,
+    /// Ascending by number; neither the first nor the last is empty.
+    chunks: VecDeque<(u64, Chunk)>,
+    empty: usize,
     count: u64,
+    heap_bytes: usize,
 }
 
 impl Index {
@@ -70,74 +180,107 @@ impl Index {
         self.count
     }
 
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.heap_bytes + self.chunks.len() * CHUNK_BYTES
+    }
+
     /// Adds a message; the sequence is free.
     pub(crate) fn insert(&mut self, seq: Seq, slot: Slot) {
-        let chunk = self.chunks.entry(seq / CHUNK).or_default();
+        let number = seq / CHUNK;
+        let place = match self.place(number) {
+            Ok(place) => place,
+            Err(place) => {
+                self.begin(place, number);
+                place
+            }
+        };
         let offset = offset(seq);
-        if let Err(place) = chunk.offsets.binary_search(&offset) {
-            chunk.offsets.insert(place, offset);
-            chunk.slots.insert(place, slot);
-            self.count += 1;
+        let Some((_, chunk)) = self.chunks.get_mut(place).filter(|it| !it.1.has(offset)) else {
+            return;
+        };
+        if chunk.rows.len() == 0 {
+            self.empty -= 1;
         }
+        let before = chunk.rows.heap_bytes();
+        chunk.rows.insert(chunk.rank(offset), &slot);
+        chunk.flip(offset);
+        self.count += 1;
+        self.heap_bytes = self.heap_bytes + chunk.rows.heap_bytes() - before;
     }
 
     /// Takes a message out.
     pub(crate) fn remove(&mut self, seq: Seq) -> Option<Slot> {
-        let number = seq / CHUNK;
-        let chunk = self.chunks.get_mut(&number)?;
-        let place = chunk.offsets.binary_search(&offset(seq)).ok()?;
-        chunk.offsets.remove(place);
-        let slot = chunk.slots.remove(place);
-        if chunk.offsets.is_empty() {
-            self.chunks.remove(&number);
+        let place = self.place(seq / CHUNK).ok()?;
+        let (_, chunk) = self.chunks.get_mut(place)?;
+        let offset = offset(seq);
+        if !chunk.has(offset) {
+            return None;
+        }
+        let before = chunk.rows.heap_bytes();
+        let slot = chunk.rows.remove(chunk.rank(offset))?;
+        chunk.flip(offset);
+        let is_empty = chunk.rows.len() == 0;
+        if is_empty {
+            *chunk = Chunk::default();
         }
         self.count -= 1;
+        self.heap_bytes = self.heap_bytes + chunk.rows.heap_bytes() - before;
+        if is_empty {
+            self.empty += 1;
+            self.tidy();
+        }
         Some(slot)
     }
 
     /// The message with this sequence.
-    pub(crate) fn get(&self, seq: Seq) -> Option<&Slot> {
-        let chunk = self.chunks.get(&(seq / CHUNK))?;
-        chunk
-            .slots
-            .get(chunk.offsets.binary_search(&offset(seq)).ok()?)
+    pub(crate) fn get(&self, seq: Seq) -> Option<Slot> {
+        let place = self.place(seq / CHUNK).ok()?;
+        self.chunks.get(place)?.1.get(offset(seq))
     }
 
-    /// The message with this sequence, to change its neighbours.
-    pub(crate) fn get_mut(&mut self, seq: Seq) -> Option<&mut Slot> {
-        let chunk = self.chunks.get_mut(&(seq / CHUNK))?;
-        let place = chunk.offsets.binary_search(&offset(seq)).ok()?;
-        chunk.slots.get_mut(place)
+    /// Changes the message with this sequence, if it is there.
+    pub(crate) fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Slot)) {
+        let place = self.place(seq / CHUNK).ok();
+        let Some((_, chunk)) = place.and_then(|place| self.chunks.get_mut(place)) else {
+            return;
+        };
+        let offset = offset(seq);
+        let rank = chunk.rank(offset);
+        let Some(mut slot) = chunk.rows.get(rank).filter(|_| chunk.has(offset)) else {
+            return;
+        };
+        change(&mut slot);
+        let before = chunk.rows.heap_bytes();
+        chunk.rows.set(rank, &slot);
+        self.heap_bytes = self.heap_bytes + chunk.rows.heap_bytes() - before;
     }
 
     /// The first sequence present.
     pub(crate) fn first(&self) -> Option<Seq> {
-        let (number, chunk) = self.chunks.first_key_value()?;
-        Some(number * CHUNK + u64::from(*chunk.offsets.first()?))
+        let (number, chunk) = self.chunks.front()?;
+        Some(number * CHUNK + chunk.next(0)?)
     }
 
     /// The last sequence present.
     pub(crate) fn last(&self) -> Option<Seq> {
-        let (number, chunk) = self.chunks.last_key_value()?;
-        Some(number * CHUNK + u64::from(*chunk.offsets.last()?))
+        let (number, chunk) = self.chunks.back()?;
+        Some(number * CHUNK + chunk.last()?)
     }
 
     /// Messages from `from` on, ascending.
-    pub(crate) fn from(&self, from: Seq) -> impl Iterator<Item = (Seq, &Slot)> {
-        self.chunks
-            .range(from / CHUNK..)
-            .flat_map(move |(number, chunk)| {
-                let base = number * CHUNK;
-                let skip = if base >= from {
-                    0
-                } else {
-                    chunk
-                        .offsets
-                        .partition_point(|at| base + u64::from(*at) < from)
-                };
-                let slots = chunk.offsets.iter().zip(&chunk.slots).skip(skip);
-                slots.map(move |(at, slot)| (base + u64::from(*at), slot))
+    pub(crate) fn from(&self, from: Seq) -> impl Iterator<Item = (Seq, Slot)> {
+        self.chunks_from(from).flat_map(move |(number, chunk)| {
+            let base = number * CHUNK;
+            let mut place = chunk.below(base, from);
+            let mut at = from.saturating_sub(base);
+            std::iter::from_fn(move || {
+                let offset = chunk.next(at)?;
+                let slot = chunk.rows.get(place)?;
+                (at, place) = (offset + 1, place + 1);
+                Some((base + offset, slot))
             })
+        })
     }
 
     /// How many messages have a sequence of at least `from`.
@@ -145,24 +288,75 @@ impl Index {
         if self.first().is_some_and(|first| from <= first) {
             return self.count;
         }
-        let chunks = self.chunks.range(from / CHUNK..);
-        chunks
-            .map(|(number, chunk)| {
-                let base = number * CHUNK;
-                let before = chunk
-                    .offsets
-                    .partition_point(|at| base + u64::from(*at) < from);
-                (chunk.offsets.len() - before) as u64
-            })
+        self.chunks_from(from)
+            .map(|(number, chunk)| (chunk.rows.len() - chunk.below(number * CHUNK, from)) as u64)
             .sum()
     }
 
     /// The first message taken at or after `time`; times never fall along a stream.
     pub(crate) fn at_time(&self, time: Timestamp) -> Option<Seq> {
-        let reaches = |chunk: &Chunk| chunk.slots.last().is_some_and(|slot| slot.time >= time);
-        let (number, chunk) = self.chunks.iter().find(|(_, chunk)| reaches(chunk))?;
-        let place = chunk.slots.partition_point(|slot| slot.time < time);
-        Some(number * CHUNK + u64::from(*chunk.offsets.get(place)?))
+        let reaches = |chunk: &Chunk| {
+            let last = chunk.rows.get(chunk.rows.len().saturating_sub(1));
+            last.is_some_and(|slot| slot.time >= time)
+        };
+        let (number, _) = self.chunks.iter().find(|(_, chunk)| reaches(chunk))?;
+        let mut messages = self.from(number * CHUNK);
+        messages
+            .find(|(_, slot)| slot.time >= time)
+            .map(|(seq, _)| seq)
+    }
+
+    fn chunks_from(&self, from: Seq) -> impl Iterator<Item = &(u64, Chunk)> {
+        let place = self.place(from / CHUNK).unwrap_or_else(|place| place);
+        self.chunks.range(place..)
+    }
+
+    /// Where the chunk with this number is, or would be. Mostly none is missing.
+    fn place(&self, number: u64) -> Result<usize, usize> {
+        let first = self.chunks.front().map_or(number, |(first, _)| *first);
+        let Some(ahead) = number.checked_sub(first) else {
+            return Err(0);
+        };
+        let guess = usize::try_from(ahead).unwrap_or(usize::MAX);
+        match self.chunks.get(guess) {
+            Some((found, _)) if *found == number => Ok(guess),
+            Some(_) | None => self.chunks.binary_search_by_key(&number, |(it, _)| *it),
+        }
+    }
+
+    /// A chunk after the last has the form of that one, which needs no room to grow any more.
+    fn begin(&mut self, place: usize, number: u64) {
+        let mut chunk = Chunk::default();
+        if place == self.chunks.len()
+            && let Some((_, last)) = self.chunks.back_mut()
+        {
+            let before = last.rows.heap_bytes();
+            last.rows.tighten();
+            self.heap_bytes = self.heap_bytes + last.rows.heap_bytes() - before;
+            chunk.rows = Rows::after(&last.rows);
+        }
+        self.empty += 1;
+        self.chunks.insert(place, (number, chunk));
+    }
+
+    /// Empty chunks go: at the ends at once, else many together.
+    fn tidy(&mut self) {
+        let is_empty = |it: Option<&(u64, Chunk)>| it.is_some_and(|it| it.1.rows.len() == 0);
+        while is_empty(self.chunks.front()) {
+            self.chunks.pop_front();
+            self.empty -= 1;
+        }
+        while is_empty(self.chunks.back()) {
+            self.chunks.pop_back();
+            self.empty -= 1;
+        }
+        if self.empty > self.chunks.len() / 2 {
+            self.chunks.retain(|(_, chunk)| chunk.rows.len() > 0);
+            self.empty = 0;
+        }
+        if self.chunks.len() * 4 < self.chunks.capacity() {
+            self.chunks.shrink_to(self.chunks.len() * 2);
+        }
     }
 }
 
@@ -178,6 +372,7 @@ const fn offset(seq: Seq) -> u8 {
 mod tests {
     use super::*;
     use frond_clock::Rng;
+    use std::collections::BTreeMap;
 
     fn slot(n: u64) -> Slot {
         Slot::new(1, 0, 1, Timestamp::from_nanos(i64::try_from(n).unwrap()))
@@ -202,7 +397,7 @@ mod tests {
             assert_eq!(index.len(), model.len() as u64);
             assert_eq!(index.first(), model.keys().next().copied());
             assert_eq!(index.last(), model.keys().next_back().copied());
-            assert_eq!(index.get(at), model.get(&at));
+            assert_eq!(index.get(at), model.get(&at).copied());
             assert_eq!(index.count_from(at), model.range(at..).count() as u64);
             assert_eq!(
                 index.at_time(time),

@@ -17,14 +17,17 @@ pub(crate) mod held;
 pub(crate) mod index;
 pub(crate) mod inflight;
 pub(crate) mod mark;
+mod names;
 mod origins;
 pub(crate) mod recover;
 pub(crate) mod removed;
 pub(crate) mod retention;
 mod room;
+mod rows;
 pub(crate) mod schedule;
 pub(crate) mod sourced;
 pub(crate) mod subjects;
+mod table;
 mod timed;
 pub(crate) mod ttl;
 pub(crate) mod update;
@@ -165,6 +168,12 @@ impl Stream {
     /// The body of a message of a memory stream.
     pub(crate) fn memory_body(&self, seq: Seq) -> Option<&Body> {
         self.bodies.get(&seq)
+    }
+
+    /// Bytes of memory that what is known of the messages takes, about; no body among it.
+    pub(crate) fn index_bytes(&self) -> u64 {
+        let contents = self.contents.memory_bytes();
+        (contents + self.dedupe.memory_bytes() + self.timed.memory_bytes()) as u64
     }
 
     /// What the stream holds and what is on its way, in bytes.

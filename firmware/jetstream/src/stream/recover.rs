@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use frond_clock::Timestamp;
-use frond_ledger::{Body, COMPRESSIBLE, RecoveredStream, Seq, StreamId};
+use frond_ledger::{Body, COMPRESSIBLE, Part, RecoveredStream, Seq, StreamId};
 use frond_wire::go_json;
 use serde::Serialize;
 
@@ -114,7 +114,7 @@ impl Stream {
         id: StreamId,
         tenant: Tenant,
         meta: StreamMeta,
-        found: &RecoveredStream,
+        found: RecoveredStream,
         last: Seq,
     ) -> Self {
         // Where a file stream began is kept beside it; an update may tell another beginning since.
@@ -123,30 +123,52 @@ impl Stream {
             stream.contents = Contents::starting_after(stream.config.storage, 0);
             stream.inflight = Inflight::starting_after(0);
         }
-        for head in &found.heads {
-            let Some(subject) = found.subjects.get(head.subject as usize) else {
+        let newest = found.heads.parts().rev();
+        let newest = newest
+            .filter_map(|part| Some(part.heads.last()?.time))
+            .next();
+        for part in found.heads.into_parts() {
+            stream.take_part(&part, newest.unwrap_or_default());
+        }
+        stream.contents.skip(last);
+        stream.contents.start_at(found.first);
+        stream.inflight.raise(stream.contents.last());
+        stream.lost = found.lost.into_iter().collect();
+        stream
+    }
+
+    /// Takes messages over. `newest` is when the last one of all came.
+    fn take_part(&mut self, part: &Part, newest: Timestamp) {
+        let numbers = (0..part.subjects.len()).map(|_| None);
+        let mut numbers: Vec<Option<u32>> = numbers.collect();
+        for head in &part.heads {
+            let Some(subject) = part.subjects.get(head.subject) else {
                 continue;
             };
-            if let Some(id) = &head.dedupe_id {
-                stream.dedupe.insert(id, head.seq, head.time);
+            match &head.dedupe_id {
+                Some(id) if self.dedupe.is_over(head.time, newest) => {
+                    self.dedupe.note(id, head.seq);
+                }
+                Some(id) => self.dedupe.insert(id, head.seq, head.time),
+                None => {}
             }
-            stream.inflight.raise_time(head.time);
-            stream
-                .timed
+            let known = numbers.get(head.subject as usize).copied().flatten();
+            let number = known.unwrap_or_else(|| self.contents.number(subject));
+            if let Some(place) = numbers.get_mut(head.subject as usize) {
+                *place = Some(number);
+            }
+            self.inflight.raise_time(head.time);
+            self.timed
                 .insert(head.seq, head.time, Mark::decode(head.mark));
-            stream.contents.insert(Arrival {
+            let arrival = Arrival {
                 seq: head.seq,
                 time: head.time,
                 subject,
                 header_len: head.header_len,
                 payload_len: head.payload_len,
-            });
+            };
+            self.contents.insert_under(number, arrival);
         }
-        stream.contents.skip(last);
-        stream.contents.start_at(found.first);
-        stream.inflight.raise(stream.contents.last());
-        stream.lost = found.lost.iter().copied().collect();
-        stream
     }
 
     /// Takes a message of a backup, as it was; its sequence is above all before.

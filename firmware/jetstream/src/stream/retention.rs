@@ -35,12 +35,12 @@ impl Stream {
     /// too old and leaves a marker behind leaves when the alarm rings.
     pub(crate) fn enforce_all(&mut self, now: Timestamp, ages: &Ages, removed: &mut Removed) {
         if let Some(max) = limit(self.config.max_msgs_per_subject) {
-            let over: Vec<_> = self
+            let over: Vec<Box<str>> = self
                 .contents
                 .subjects()
                 .iter()
                 .filter(|subject| subject.count > max)
-                .map(|subject| subject.name.clone())
+                .map(|subject| Box::from(subject.name))
                 .collect();
             for subject in over {
                 self.enforce_of(&subject, max, removed);
@@ -63,7 +63,7 @@ impl Stream {
             .take_while(|(seq, _)| *seq < below)
             .filter(|(_, slot)| {
                 let subject = self.contents.subjects().get(slot.subject);
-                subject.is_some_and(|s| super::subjects::is_named(&s.name, &filters))
+                subject.is_some_and(|s| super::subjects::is_named(s.name, &filters))
             })
             .map(|(seq, _)| seq)
             .collect();

@@ -9,6 +9,7 @@ use super::contents::stored_bytes;
 use super::inflight::Rollup;
 use crate::errors::{self, ApiError};
 use crate::limits::HEADER_BYTES_MAX;
+use crate::scarcity::Scarcity;
 
 impl Stream {
     /// Whether the limits leave room for a message.
@@ -45,7 +46,13 @@ impl Stream {
             !parts.header.is_empty(),
             parts.body_bytes() as u64,
         );
-        if size > room.server_bytes {
+        let is_unknown = || self.contents.subjects().find(subject).is_none();
+        let is_scarce = match room.scarcity {
+            Scarcity::None => false,
+            Scarcity::NewSubjects => is_unknown(),
+            Scarcity::Messages => true,
+        };
+        if is_scarce || size > room.server_bytes {
             return Err(errors::INSUFFICIENT_RESOURCES);
         }
         let Some(left) = room.account_bytes else {

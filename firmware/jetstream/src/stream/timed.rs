@@ -47,6 +47,11 @@ impl Timed {
         }
     }
 
+    /// Bytes of memory, about.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.marked.len() * (size_of::<(Seq, Marked)>() * 2 + size_of::<(Timestamp, Seq)>() * 2)
+    }
+
     /// What a message is.
     pub(crate) fn mark(&self, seq: Seq) -> Mark {
         self.marked

@@ -45,7 +45,7 @@ impl Messages for StreamView<'_> {
         let slot = self.stream.contents.slot(seq)?;
         let subject = self.stream.contents.subjects().get(slot.subject)?;
         Some(MessageHead {
-            subject: &subject.name,
+            subject: subject.name,
             time: slot.time,
             bytes: slot.body_bytes(),
         })

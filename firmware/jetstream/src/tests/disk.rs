@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use frond_ledger::{
-    Batch, ConsumerId, Engine, Fetched, Head, Query, Receipt, Record, Recovered, RecoveredConsumer,
-    RecoveredStream, Seq, Stored, StreamId, commit,
+    Batch, ConsumerId, Engine, Fetched, Head, Heads, Part, Query, Receipt, Record, Recovered,
+    RecoveredConsumer, RecoveredStream, Seq, Stored, StreamId, commit,
 };
 
 /// What a disk would hold, record by record.
@@ -195,27 +195,20 @@ impl Disk {
 
 impl OnDisk {
     fn recover(&self, stream: StreamId, left_out: u64) -> RecoveredStream {
-        let mut subjects: Vec<Box<str>> = Vec::new();
-        let mut heads = Vec::new();
+        let mut part = Part::default();
         for stored in self.messages.values() {
-            let name = stored.body.subject();
-            let number = subjects
-                .iter()
-                .position(|s| **s == *name)
-                .unwrap_or_else(|| {
-                    subjects.push(name.into());
-                    subjects.len() - 1
-                });
-            heads.push(Head {
+            part.heads.push(Head {
                 seq: stored.seq,
                 time: stored.time,
-                subject: u32::try_from(number).unwrap(),
+                subject: part.subjects.push(stored.body.subject()),
                 header_len: stored.body.header_len(),
                 payload_len: u32::try_from(stored.body.payload().len()).unwrap(),
                 dedupe_id: stored.body.dedupe_id().map(Into::into),
                 mark: stored.body.mark(),
             });
         }
+        let mut heads = Heads::default();
+        heads.push(part);
         let consumers =
             self.consumers
                 .iter()
@@ -230,7 +223,6 @@ impl OnDisk {
             meta: self.meta.clone().unwrap_or_default(),
             first: self.first,
             last: self.last + left_out,
-            subjects,
             heads,
             consumers: consumers.collect(),
             lost: Vec::new(),

@@ -74,7 +74,8 @@ fn marks_are_read_with_the_heads_and_with_the_bodies() {
 fn a_block_is_closed_by_count_or_by_bytes() {
     let small = (1..=600).map(|seq| (seq, (Timestamp::default(), body("a.bhh", false))));
     let sizes: Vec<Seq> = encode(&small.collect()).iter().map(|b| b.first).collect();
-    assert_eq!(sizes, [1, 257, 513]);
+    // 201 and 207 of them fill two pages.
+    assert_eq!(sizes, [1, 208, 409]);
     let big = Body::new(Bytes::from(vec![b'x'; 40_000]), 3, 0, None).unwrap();
     let big = (1..=3).map(|seq| (seq, (Timestamp::default(), big.clone())));
     let sizes: Vec<Seq> = encode(&big.collect()).iter().map(|b| b.first).collect();
@@ -108,5 +109,33 @@ proptest! {
         let times: Vec<_> = heads.iter().map(|head| (head.seq, head.time)).collect();
         let expected: Vec<_> = messages.iter().map(|(&seq, (time, _))| (seq, *time)).collect();
         prop_assert_eq!(times, expected);
+    }
+}
+
+/// A row's pages are a power of two: what is a little larger than that takes twice as much.
+#[test]
+fn full_blocks_fill_their_pages() {
+    use crate::space::pages_bytes;
+    for payload in [10usize, 60, 100, 200, 512, 1000, 1024, 4096, 10_000] {
+        let text = format!("a.b{}", "x".repeat(payload));
+        let body = Body::new(Bytes::from(text), 3, 0, None).unwrap();
+        let messages: Messages = (1..20_000)
+            .map(|seq| (seq, (Timestamp::from_nanos(0), body.clone())))
+            .collect();
+        let blocks = encode(&messages);
+        let (_, full) = blocks.split_last().unwrap();
+        let bytes: usize = full.iter().map(|block| block.bodies.len()).sum();
+        let pages: u64 = full.iter().map(|it| pages_bytes(it.bodies.len())).sum();
+        let waste = pages as f64 / bytes as f64;
+        // A message that does not fit any more is waste; a large one is much.
+        let allowed = if payload < 2000 { 1.05 } else { 1.2 };
+        assert!(waste < allowed, "{payload} bytes: {waste}");
+        let last = blocks.last().unwrap();
+        let heads = decode_heads(
+            &crate::tables::block_key(frond_ledger::StreamId(1), last.first),
+            last.first,
+            &last.heads,
+        );
+        assert_eq!(heads.unwrap().heads.last().unwrap().seq, 19_999);
     }
 }

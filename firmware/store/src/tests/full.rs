@@ -208,7 +208,7 @@ fn compare(disk: &MemoryDisk, kept: Vec<u64>, last_other: u64) {
     assert_eq!(seqs(&recovered), kept);
     assert_eq!(fetch(&store, &kept).missing, []);
     let other = recovered.streams.iter().find(|it| it.stream == OTHER);
-    assert_eq!(other.unwrap().heads.len() as u64, last_other);
+    assert_eq!(other.unwrap().heads.len(), last_other);
     assert_eq!(recovered.damage, []);
 }
 

@@ -402,13 +402,12 @@ impl Run {
         let heads: Vec<_> = found
             .heads
             .iter()
-            .map(|head| {
-                let subject = &*found.subjects[head.subject as usize];
+            .map(|(head, subject)| {
                 (
                     head.seq,
                     head.time,
                     subject,
-                    head.dedupe_id.as_deref(),
+                    head.dedupe_id,
                     head.payload_len,
                 )
             })
@@ -418,7 +417,13 @@ impl Run {
             .iter()
             .map(|(&seq, (time, body))| {
                 let payload = body.payload().len() as u32;
-                (seq, *time, body.subject(), body.dedupe_id(), payload)
+                (
+                    seq,
+                    *time,
+                    Box::from(body.subject()),
+                    body.dedupe_id().map(Box::from),
+                    payload,
+                )
             })
             .collect();
         assert_eq!(heads, expected);

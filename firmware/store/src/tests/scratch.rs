@@ -97,6 +97,6 @@ pub(super) fn fetch<D: Disk>(store: &Store<D>, seqs: &[Seq]) -> Fetched {
 pub(super) fn seqs(recovered: &Recovered) -> Vec<Seq> {
     let stream = recovered.streams.iter().find(|stream| stream.stream == S);
     stream.map_or_else(Vec::new, |stream| {
-        stream.heads.iter().map(|head| head.seq).collect()
+        stream.heads.iter().map(|(head, _)| head.seq).collect()
     })
 }

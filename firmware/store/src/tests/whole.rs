@@ -21,11 +21,9 @@ fn what_was_committed_is_there_after_reopening_with_and_without_a_checkpoint() {
             (1, 3, &b"S"[..])
         );
         assert_eq!(seqs(&recovered), [1, 2, 3]);
-        assert_eq!(
-            stream.subjects[stream.heads[2].subject as usize],
-            "orders.new".into()
-        );
-        assert_eq!(stream.heads[1].dedupe_id.as_deref(), Some("b"));
+        let heads: Vec<_> = stream.heads.iter().collect();
+        assert_eq!(&*heads[2].1, "orders.new");
+        assert_eq!(heads[1].0.dedupe_id.as_deref(), Some("b"));
         let fetched = fetch(&store, &[1, 2, 3, 4]);
         assert_eq!(fetched.missing, [4]);
         assert_eq!(fetched.messages[0].body, body("a"));

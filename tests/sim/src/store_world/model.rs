@@ -124,17 +124,16 @@ impl Model {
         for stream in &recovered.streams {
             let query = Query {
                 stream: stream.stream,
-                seqs: stream.heads.iter().map(|head| head.seq).collect(),
+                seqs: stream.heads.iter().map(|(head, _)| head.seq).collect(),
             };
             let fetched = reader.fetch(&query);
             if !fetched.missing.is_empty() {
                 return Err(format!("{:?} cannot be read", fetched.missing));
             }
-            for (head, stored) in stream.heads.iter().zip(&fetched.messages) {
-                let subject = stream.subjects.get(head.subject as usize);
+            for ((head, subject), stored) in stream.heads.iter().zip(&fetched.messages) {
                 let same = (head.seq, head.time, head.dedupe_id.as_deref())
                     == (stored.seq, stored.time, stored.body.dedupe_id())
-                    && subject.is_some_and(|subject| **subject == *stored.body.subject())
+                    && *subject == *stored.body.subject()
                     && head.payload_len as usize == stored.body.payload().len();
                 if !same {
                     return Err(format!("{head:?} is not the head of {stored:?}"));

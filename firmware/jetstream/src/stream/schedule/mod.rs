@@ -166,7 +166,7 @@ impl Stream {
                     Some(Reminder::Ended) => false,
                 };
                 if is_one {
-                    let name = Arc::clone(&subject.name);
+                    let name = Arc::from(subject.name);
                     let due = reminder.and_then(Reminder::due);
                     self.calendar.insert_unread(seq, &name, due);
                 }
@@ -212,7 +212,7 @@ impl Stream {
 
     fn name_of(&self, seq: Seq) -> Option<Arc<str>> {
         let subject = self.contents.subject_of(seq)?;
-        Some(Arc::clone(&subject.name))
+        Some(Arc::from(subject.name))
     }
 }
 
