@@ -9,7 +9,7 @@ use frond_store::{Checkpointer, FileDisk, Reader, Scrubber, Store, Unreadable, W
 use tokio::sync::mpsc::UnboundedSender;
 
 use self::line::{Line, Order};
-use crate::limits::{FOLD_EVERY, THREAD_STACK_BYTES};
+use crate::limits::{FIRST_FOLD_AFTER, FOLD_EVERY, THREAD_STACK_BYTES};
 
 mod line;
 
@@ -183,8 +183,11 @@ fn fold_loop(
     events: &UnboundedSender<DiskEvent>,
 ) {
     let mut scrubbed = Instant::now();
+    // A process that ends before its first one makes the next start check all of the block store.
+    let mut fold_after = FIRST_FOLD_AFTER;
     loop {
-        let woken = checkpointer.wait(FOLD_EVERY);
+        let woken = checkpointer.wait(fold_after);
+        fold_after = FOLD_EVERY;
         // A failure is logged and remembered by the store; the journal keeps everything.
         let _ = checkpointer.checkpoint();
         if woken == Woken::Closed {

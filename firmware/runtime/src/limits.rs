@@ -49,6 +49,9 @@ pub(crate) const SOON_WAIT: Duration = Duration::from_millis(1000);
 /// How long the journal waits to be folded into the block store when it is not half full before;
 /// free space is looked at as often.
 pub(crate) const FOLD_EVERY: Duration = Duration::from_secs(3);
+
+/// From a start to its first fold, which shows that the block store works.
+pub(crate) const FIRST_FOLD_AFTER: Duration = Duration::from_millis(50);
 /// The largest journal that is made, whatever `max_payload` is.
 pub(crate) const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 /// How long after the start its code is given back.
