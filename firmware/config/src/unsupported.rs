@@ -203,7 +203,7 @@ const ACCOUNT_LIMITS: &str = "\
     max_leafs";
 const JETSTREAM: &str = "\
     strict store store_dir storedir sync sync_interval max_memory_store max_mem_store max_mem \
-    max_file_store max_file domain enable enabled limits unique_tag max_outstanding_catchup \
+    max_file_store max_file max_index_memory domain enable enabled limits unique_tag max_outstanding_catchup \
     max_buffered_size max_buffered_msgs request_queue_limit info_queue_limit meta_compact \
     meta_compact_size meta_compact_sync max_concurrent_io key ek encryption_key prev_key prev_ek \
     prev_encryption_key cipher";

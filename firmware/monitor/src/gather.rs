@@ -64,12 +64,18 @@ pub(crate) fn counts(view: &View<'_>) -> Counts {
 
 fn memory(view: &View<'_>) -> ConnectionsMemory {
     let totals = view.broker.totals();
+    let index = view
+        .streams
+        .map(|streams| streams.machine.view().index_bytes());
+    let (index_memory, max_index_memory) = index.unwrap_or_default();
     ConnectionsMemory {
         connections_memory: view.broker.held_bytes(),
         max_connections_memory: view.broker.limits().memory_bytes_max.unwrap_or_default(),
         connections_crowded_out: totals.crowded_out,
         refused_for_memory: totals.refused_for_memory,
         strangers_shed: totals.strangers_shed,
+        index_memory,
+        max_index_memory: max_index_memory.unwrap_or_default(),
     }
 }
 

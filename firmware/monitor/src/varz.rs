@@ -123,6 +123,10 @@ pub(crate) struct ConnectionsMemory {
     pub(crate) refused_for_memory: u64,
     /// Connections let go because too many had yet to say who they are.
     pub(crate) strangers_shed: u64,
+    /// Bytes of memory for what is known of the messages of all streams.
+    pub(crate) index_memory: u64,
+    /// The same at most.
+    pub(crate) max_index_memory: u64,
 }
 
 #[derive(Debug, Serialize)]

@@ -112,6 +112,7 @@ impl Node {
             version: VERSION.into(),
             memory_bytes_max: Some(limits.memory_bytes_max),
             storage_bytes_max: Some(limits.file_bytes_max),
+            index_bytes_max: limits.index_bytes_max,
             strict: self.config.jetstream.strict,
             duplicate_window_ns_max: bounds
                 .duplicates

@@ -31,6 +31,8 @@ pub struct StorageLimits {
     pub memory_bytes_max: u64,
     /// Bytes of all file streams.
     pub file_bytes_max: u64,
+    /// Bytes of memory for what is known of the messages of all streams; `None`: no limit.
+    pub index_bytes_max: Option<u64>,
     /// The data directory, for monitoring.
     pub dir: String,
 }

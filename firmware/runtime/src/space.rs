@@ -17,9 +17,15 @@ pub(crate) fn limits(config: &Config, dir: &Path) -> StorageLimits {
         .jetstream
         .max_file
         .unwrap_or_else(|| three_quarters(free_bytes(dir)));
+    // What is known of messages is no message: it has a share of its own.
+    let index = config
+        .jetstream
+        .max_index_memory
+        .unwrap_or_else(|| memory_bytes() / 4);
     StorageLimits {
         memory_bytes_max: memory,
         file_bytes_max: file,
+        index_bytes_max: Some(index),
         dir: dir.to_string_lossy().into_owned(),
     }
 }

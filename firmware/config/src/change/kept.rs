@@ -228,6 +228,8 @@ fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefus
     }
     let (a, b) = (&old.encryption.cipher, &new.encryption.cipher);
     kept("JetStreamCipher", a, b, plain)?;
+    let (a, b) = (&old.max_index_memory, &new.max_index_memory);
+    kept("JetStreamMaxIndexMemory", a, b, number_of)?;
     kept("JetStreamDomain", &old.domain, &new.domain, optional)?;
     kept(
         "JetStreamUniqueTag",
@@ -262,6 +264,10 @@ fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefus
         &new.info_queue_limit,
         plain,
     )
+}
+
+fn number_of(bytes: &Option<u64>) -> String {
+    bytes.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string())
 }
 
 /// Only its TLS may change; the values may hold secrets and are not shown.

@@ -16,6 +16,9 @@ pub struct JetStream {
     pub max_memory: Option<u64>,
     /// Bytes of all file streams; `None` lets the server choose.
     pub max_file: Option<u64>,
+    /// Ours: bytes of memory for what is known of the messages of all streams
+    /// (`max_index_memory`); `None` lets the server choose.
+    pub max_index_memory: Option<u64>,
     /// The domain, without wildcards and dots.
     pub domain: Option<String>,
     /// Prefix of the tag that spreads replicas, in lower case.
@@ -77,6 +80,7 @@ impl Default for JetStream {
             store_dir: None,
             max_memory: None,
             max_file: None,
+            max_index_memory: None,
             domain: None,
             unique_tag: None,
             strict: true,
@@ -175,6 +179,7 @@ impl JetStream {
                     let size = size("max_file_store", value, report);
                     set(&mut self.max_file, size.map(|n| u64::try_from(n).ok()));
                 }
+                "max_index_memory" => set(&mut self.max_index_memory, report.limit(value)),
                 "max_buffered_size" => {
                     set_positive(&mut self.max_buffered_size, size(&key, value, report));
                 }

@@ -233,7 +233,7 @@ fn jetstream() {
     ] {
         assert_eq!(config(text).jetstream.enabled, enabled, "{text}");
     }
-    let text = "jetstream { store_dir: \"/d\", max_mem: \"64M\", max_file: 1gb, domain: shop-1
+    let text = "jetstream { store_dir: \"/d\", max_mem: \"64M\", max_file: 1gb, max_index_memory: 32MB, domain: shop-1
         unique_tag: \" AZ:\", strict: false, sync: always, max_buffered_msgs: 5, request_queue_limit: 7
         limits { max_ack_pending: 3, duplicate_window: \"1m\", batch { max_msgs: 9 } } }";
     let js = config(text).jetstream;
@@ -242,6 +242,7 @@ fn jetstream() {
         (js.max_memory, js.max_file),
         (Some(64 << 20), Some(1 << 30))
     );
+    assert_eq!(js.max_index_memory, Some(32 << 20));
     assert_eq!(
         (js.domain.as_deref(), js.unique_tag.as_deref()),
         (Some("shop-1"), Some("az:"))

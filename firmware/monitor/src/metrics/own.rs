@@ -15,7 +15,7 @@ pub(crate) struct Uplink {
 }
 
 /// Names, members of our part of `/varz`, help and kinds.
-const NUMBERS: [(&str, &str, &str, Kind); 15] = [
+const NUMBERS: [(&str, &str, &str, Kind); 17] = [
     (
         "frond_durable_messages_total",
         "messages",
@@ -105,6 +105,18 @@ const NUMBERS: [(&str, &str, &str, Kind); 15] = [
         "strangers_shed",
         "Connections let go because too many had yet to say who they are",
         Kind::Counter,
+    ),
+    (
+        "frond_jetstream_index_memory_bytes",
+        "index_memory",
+        "Bytes of memory for what is known of stored messages",
+        Kind::Gauge,
+    ),
+    (
+        "frond_jetstream_index_memory_max_bytes",
+        "max_index_memory",
+        "The same at most: then new subjects are refused",
+        Kind::Gauge,
     ),
 ];
 

@@ -218,7 +218,7 @@ fn varz_has_its_keys() {
         &part(&least, &["disk_io_wait_stats"]),
     );
     let own = "connections_memory max_connections_memory connections_crowded_out \
-        refused_for_memory strangers_shed syncs? journal_bytes? frames? checkpoints? \
+        refused_for_memory strangers_shed index_memory max_index_memory syncs? journal_bytes? frames? checkpoints? \
         unfolded_bytes? messages? scrub_passes? scrub_bytes? scrub_damaged? scrubbed_at?";
     assert_part(own, &["frond"], &part(&least, &["frond"]));
     assert!(part(&full, &["mqtt"]).keys().is_empty());
