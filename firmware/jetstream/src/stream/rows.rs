@@ -275,9 +275,9 @@ mod tests {
             rows.heap_bytes() / 256
         };
         // A subject each, a microsecond apart.
-        assert!(bytes(|n| [7_000_000 + n, 10, 1 << 60 | n * 1000, 0, 0]) <= 4);
+        assert!(bytes(|n| [7_000_000 + n, 10, (1 << 60) | (n * 1000), 0, 0]) <= 4);
         // One subject.
-        assert!(bytes(|n| [3, 1000 + n % 50, 1 << 60 | n * 1000, 1, 1]) <= 5);
+        assert!(bytes(|n| [3, 1000 + n % 50, (1 << 60) | (n * 1000), 1, 1]) <= 5);
         // Few messages a day, of subjects that were there long ago.
         assert!(bytes(|n| [n * 7919 % 5_000_000, n * 999, n << 45, n * 60_000, 0]) <= 16);
     }
