@@ -73,6 +73,18 @@ impl Gate {
             || (permits(&self.send, subject) && !denied(&self.send_denied, subject))
     }
 
+    /// Whether a message on `subject` may be sent to members of `queue` on the other side.
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `canSubscribe` with a queue
+    pub(crate) fn may_send_to(&self, subject: &str, queue: &str) -> bool {
+        let mut scoped = self
+            .send
+            .deny
+            .iter()
+            .filter_map(|rule| rule.split_once(' '));
+        !scoped.any(|(filter, group)| matches(filter, subject) && matches(group, queue))
+    }
+
     /// Whether the peer may send a message on `subject`.
     ///
     /// A hub takes what its user may publish, also JetStream requests that it wouldn't ask for.
@@ -207,6 +219,25 @@ mod tests {
             }
             assert!(gate.may_announce(">") && gate.may_announce("$JS.hub.API.>"));
             assert!(!gate.may_announce("$JS.API.>"));
+        }
+    }
+
+    #[test]
+    fn a_denial_may_be_for_one_queue_group() {
+        let mut gate = Gate::open(Role::Hub);
+        gate.limit(rules(&[], &["jobs.* w", "all >"]), SubjectRules::default());
+        for (subject, queue, allowed) in [
+            ("jobs.1", "w", false),
+            ("jobs.1", "v", true),
+            ("other", "w", true),
+            ("all", "any", false),
+        ] {
+            assert_eq!(
+                gate.may_send_to(subject, queue),
+                allowed,
+                "{subject} {queue}"
+            );
+            assert!(gate.may_send(subject));
         }
     }
 

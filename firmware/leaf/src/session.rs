@@ -151,6 +151,11 @@ impl Session {
         if self.is_own_side(via) || !self.gate.may_send(message.subject) {
             return Sent::Withheld;
         }
+        let may_have = |queue: &&&str| self.gate.may_send_to(message.subject, queue);
+        let queues: Vec<&str> = via.queues.iter().filter(may_have).copied().collect();
+        if !via.plain && queues.is_empty() {
+            return Sent::Withheld;
+        }
         let message = Message {
             header: if self.headers { message.header } else { &[] },
             ..*message
@@ -165,7 +170,7 @@ impl Session {
         if let (Some(replies), Some(reply)) = (&mut self.replies, message.reply) {
             replies.asked(now.mono, reply);
         }
-        encode::leaf_msg(out, &message, via.queues);
+        encode::leaf_msg(out, &message, &queues);
         Sent::Sent
     }
 
