@@ -5,6 +5,7 @@
     reason = "the tests look at and spoil the store's own files; a step of a model is split by kind"
 )]
 
+mod budget;
 mod compression;
 mod damage;
 mod encryption;

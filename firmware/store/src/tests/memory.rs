@@ -38,6 +38,8 @@ pub(super) struct Faults {
     pub(super) garble: AtomicBool,
     /// What the system tells of the space there is, unless that is `u64::MAX`: the truth then.
     pub(super) free: AtomicU64,
+    /// Bytes that were read of all files.
+    pub(super) read_bytes: AtomicU64,
     /// Bytes of the medium that no file holds.
     pub(super) left: AtomicU64,
     /// Growing a file or writing to it past this many bytes fails.
@@ -58,6 +60,7 @@ impl Default for Faults {
             read_only: false.into(),
             garble: false.into(),
             free: u64::MAX.into(),
+            read_bytes: 0.into(),
             left: (1 << 40).into(),
             file_bytes_max: u64::MAX.into(),
             is_full: false.into(),
@@ -251,6 +254,8 @@ impl DiskFile for MemoryFile {
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.reach()?;
+        let read = &self.faults.read_bytes;
+        read.fetch_add(buf.len() as u64, Ordering::Relaxed);
         let bad = self.faults.bad.lock().unwrap().clone();
         if bad.start < offset + buf.len() as u64 && offset < bad.end {
             return Err(io::Error::other("a bad sector"));
