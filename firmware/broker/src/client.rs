@@ -94,6 +94,8 @@ impl Broker {
         self.now = now;
         self.lame_duck = true;
         self.announce();
+        self.tell_leaving();
+        self.settle();
     }
 
     /// Tells every client that understands it the `INFO` as it is now.

@@ -1,4 +1,5 @@
 use std::fmt::Debug;
+use std::net::IpAddr;
 
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_clock::{Instant, Now, Timestamp};
@@ -57,6 +58,9 @@ pub trait Link: Debug {
         via: &Via<'_>,
         out: &mut Vec<u8>,
     ) -> Sent;
+
+    /// This server leads its clients away: a peer that could take them is told.
+    fn leaving(&mut self, _up: &mut dyn Upcalls) {}
 
     /// The connection is gone, or dialing failed (`Err` with the system's words).
     /// A soliciting link plans its next dial; an accepted one is dropped after this.
@@ -141,6 +145,10 @@ pub trait Upcalls {
     /// Where clients find the server at the other end, by its id; what was said before is
     /// replaced, and without urls forgotten. Clients are told.
     fn offer(&mut self, server_id: &str, urls: ClientUrls);
+    /// The cluster is called by the name that a peer has for it.
+    fn rename_cluster(&mut self, name: &str, is_dynamic: bool);
+    /// The address of the peer, while there is a connection.
+    fn peer_ip(&self) -> Option<IpAddr>;
     /// Where clients find this server.
     fn own_urls(&self) -> ClientUrls;
     /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`]. With `tls_first` the

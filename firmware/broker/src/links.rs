@@ -89,6 +89,7 @@ pub(crate) enum Call {
     Verdict(LinkVerdict),
     Closed(Box<str>),
     Time,
+    Leaving,
 }
 
 impl LinkSlot {
@@ -270,7 +271,9 @@ impl Broker {
         }
     }
 
-    pub(crate) fn link_kind(&self, link: LinkId) -> LinkKind {
+    /// What is at the other end of a link.
+    #[must_use]
+    pub fn link_kind(&self, link: LinkId) -> LinkKind {
         let slot = self.links.get(&link);
         slot.map_or(LinkKind::Leaf, |slot| slot.kind)
     }
@@ -429,6 +432,7 @@ impl Broker {
                     }
                 }
                 Call::Time => self.call(id, |link, now, up| link.on_time(now, up)),
+                Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
                 Call::Verdict(verdict) => {
                     self.call(id, |link, now, up| link.authenticated(now, verdict, up));
                 }

@@ -1,3 +1,4 @@
+use std::net::IpAddr;
 use std::time::Duration;
 
 use frond_account::{AccountId, Credentials, Transport};
@@ -265,6 +266,15 @@ impl Upcalls for Up<'_> {
 
     fn offer(&mut self, server_id: &str, urls: ClientUrls) {
         self.broker.offer(server_id, urls);
+    }
+
+    fn rename_cluster(&mut self, name: &str, is_dynamic: bool) {
+        self.broker.rename_cluster(name, is_dynamic);
+    }
+
+    fn peer_ip(&self) -> Option<IpAddr> {
+        let slot = self.broker.links.get(&self.id)?.slot?;
+        Some(self.broker.conns.get(slot)?.peer.ip)
     }
 
     fn own_urls(&self) -> ClientUrls {

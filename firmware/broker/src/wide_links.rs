@@ -8,7 +8,7 @@ use frond_account::AccountId;
 use frond_wire::{Dialect, Message};
 
 use crate::interest::{Change, Owner, Sub, Tie};
-use crate::links::{Bound, Scope, SubKey};
+use crate::links::{Bound, Call, Scope, SubKey};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{Broker, ClientUrls, LinkId, LinkKind, LinkPeer, Wanted};
 
@@ -62,6 +62,23 @@ impl Broker {
         }
         if before != (self.offers.tcp(), self.offers.websocket()) {
             self.announce();
+        }
+    }
+
+    /// This server's cluster has another name from here on.
+    pub fn rename_cluster(&mut self, name: &str, is_dynamic: bool) {
+        name.clone_into(&mut self.facts.cluster);
+        self.facts.cluster_is_dynamic = is_dynamic;
+        if self.info.cluster != name {
+            name.clone_into(&mut self.info.cluster);
+            self.announce();
+        }
+    }
+
+    /// Links whose peers could take clients are told that this server wants none.
+    pub(crate) fn tell_leaving(&mut self) {
+        for id in self.links.keys().copied().collect::<Vec<_>>() {
+            self.tell(id, Call::Leaving);
         }
     }
 

@@ -16,5 +16,6 @@ fn links() -> LinkMakers {
     LinkMakers {
         solicit: frond_leaf::solicit,
         accept: None,
+        cluster: None,
     }
 }

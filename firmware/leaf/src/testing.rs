@@ -188,6 +188,12 @@ impl Upcalls for Mock {
     fn offer(&mut self, server_id: &str, urls: ClientUrls) {
         self.calls.push(format!("offer {server_id} {:?}", urls.tcp));
     }
+    fn rename_cluster(&mut self, name: &str, _is_dynamic: bool) {
+        self.calls.push(format!("rename cluster {name}"));
+    }
+    fn peer_ip(&self) -> Option<core::net::IpAddr> {
+        None
+    }
     fn own_urls(&self) -> ClientUrls {
         ClientUrls::default()
     }

@@ -216,4 +216,6 @@ pub enum Listener {
     Leaf,
     /// The WebSocket port.
     WebSocket,
+    /// The port for routes.
+    Route,
 }

@@ -8,6 +8,7 @@ mod authority;
 mod bridge;
 mod callout;
 mod claims;
+mod cluster;
 mod io;
 mod lame_duck;
 mod limits;
@@ -27,6 +28,7 @@ mod view;
 
 pub use authority::{Authority, authority};
 pub use claims::{ClaimsNews, ClaimsWish};
+pub use cluster::{ClusterSeed, Clustering, Routes};
 pub use io::{Input, Listener, Output};
 pub use lines::{Late, WriteRule};
 pub use links::{Accepting, LeafListener, LinkMakers, Soliciting};

@@ -38,10 +38,22 @@ impl Node {
                 late: late(self.config.write_timeout, Late::Close),
             },
             Listener::Leaf => self.link_write_rule(),
+            Listener::Route => self.route_write_rule(),
         }
     }
 
-    /// The rule for other servers, whoever dialed.
+    /// The rule for the servers of this cluster, whoever dialed.
+    #[must_use]
+    pub fn route_write_rule(&self) -> WriteRule {
+        let cluster = &self.config.cluster;
+        let deadline = cluster.write_deadline;
+        WriteRule {
+            deadline: deadline.unwrap_or(self.config.write_deadline),
+            late: late(cluster.write_timeout, Late::Retry),
+        }
+    }
+
+    /// The rule for leafnodes, whoever dialed.
     #[must_use]
     pub fn link_write_rule(&self) -> WriteRule {
         let leafs = &self.config.leafnodes;

@@ -16,6 +16,8 @@ pub struct LinkMakers {
     pub solicit: Soliciting,
     /// The accepting end of a leafnode connection; `None`: this binary accepts none.
     pub accept: Option<Accepting>,
+    /// Routes; `None`: this binary joins no cluster.
+    pub cluster: Option<crate::Clustering>,
 }
 
 /// What an accepting end has to know.

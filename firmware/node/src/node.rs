@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use frond_account::Directory;
 use frond_broker::{
-    Arrival, Broker, ClosedClient, Front, LineTrace, LinkId, Outbox, PeerAddr, ServerFacts, Setup,
+    Arrival, Broker, ClosedClient, Front, LineTrace, LinkId, LinkKind, Outbox, PeerAddr,
+    ServerFacts, Setup,
 };
 use frond_clock::{Ages, Instant, Now, Rng};
 use frond_config::Config;
@@ -17,7 +18,7 @@ use crate::claims::Claims;
 use crate::lame_duck::LameDuck;
 use crate::system::System;
 use crate::tracing::Kept;
-use crate::{Input, LeafListener, Listener, NodeSeed, Output, VERSION, setup};
+use crate::{Input, LeafListener, Listener, NodeSeed, Output, Routes, VERSION, setup};
 
 /// The whole server as one value.
 ///
@@ -47,6 +48,10 @@ pub struct Node {
     pub(crate) callouts: Callouts,
     /// What streams say about a message that is traced.
     pub(crate) traced: Vec<Kept>,
+    /// The other servers of this cluster.
+    pub(crate) routes: Option<Routes>,
+    /// Of this machine, where others may find it.
+    pub(crate) addresses: Vec<IpAddr>,
 }
 
 /// Ports the shell bound.
@@ -74,7 +79,7 @@ impl Node {
         let directory = Directory::build(&setup::plan(config, &authority), None)
             .map_err(|error| error.to_string())?;
         let callouts = Callouts::new(&seed.random);
-        let facts = facts(config, &callouts.key.public_key());
+        let facts = facts(config, &callouts.key.public_key(), None);
         let info = info(config, &facts, &callouts.xkey.public_key(), 0);
         let rng = Rng::seeded(fold(&seed.random));
         let setup = Setup {
@@ -102,6 +107,8 @@ impl Node {
             claims: None,
             callouts,
             traced: Vec::new(),
+            routes: None,
+            addresses: Vec::new(),
         };
         node.start_system(now);
         node.start_claims(now)?;
@@ -127,6 +134,12 @@ impl Node {
                 arrival,
                 called,
             } => self.accept_leaf(now, conn, arrival, called),
+            Input::Opened {
+                conn,
+                listener: Listener::Route,
+                arrival,
+                ..
+            } => self.accept_route(now, conn, arrival),
             Input::Relayed { conn, from } => self.broker.relayed(conn, from),
             Input::Secured { conn, session } => self.broker.secured(now, conn, session),
             Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
@@ -254,6 +267,7 @@ impl Node {
         for remote in self.config.leafnodes.remotes.clone() {
             self.add_remote(now, remote)?;
         }
+        self.dial_routes(now);
         Ok(())
     }
 
@@ -303,6 +317,12 @@ impl Node {
     #[must_use]
     pub fn peer(&self, conn: frond_broker::Conn) -> Option<PeerAddr> {
         self.broker.peer(conn).map(|(peer, _)| peer)
+    }
+
+    /// What is at the other end of a link.
+    #[must_use]
+    pub fn link_kind(&self, link: LinkId) -> LinkKind {
+        self.broker.link_kind(link)
     }
 
     /// The configured remote that a link serves.
@@ -357,7 +377,8 @@ impl Node {
         else {
             return;
         };
-        let facts = facts(&self.config, &self.broker.facts().id.clone());
+        let known = self.broker.facts();
+        let facts = facts(&self.config, &known.id, Some(known));
         let info = info(
             &self.config,
             &facts,
@@ -365,6 +386,7 @@ impl Node {
             self.ports.client,
         );
         self.set_trace();
+        self.publish_urls();
         self.broker.reload(
             now,
             directory,
@@ -376,7 +398,7 @@ impl Node {
     }
 }
 
-fn fold(random: &[u8; 32]) -> u64 {
+pub(crate) fn fold(random: &[u8; 32]) -> u64 {
     random
         .chunks_exact(8)
         .filter_map(|chunk| chunk.try_into().ok())
@@ -385,12 +407,17 @@ fn fold(random: &[u8; 32]) -> u64 {
 }
 
 /// What links tell of this server.
-fn facts(config: &Config, id: &str) -> ServerFacts {
+fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts {
     let name = config.server_name.clone().unwrap_or_else(|| id.to_owned());
     let dials = !config.leafnodes.remotes.is_empty();
+    let clustered = known.filter(|_| config.cluster.listen.is_some());
     ServerFacts {
         id: id.to_owned(),
-        cluster: if dials { name.clone() } else { String::new() },
+        cluster: match clustered {
+            Some(known) => known.cluster.clone(),
+            None if dials => name.clone(),
+            None => String::new(),
+        },
         name,
         version: VERSION.to_owned(),
         host: config.host.clone(),
@@ -403,7 +430,7 @@ fn facts(config: &Config, id: &str) -> ServerFacts {
             .filter(|_| config.jetstream.enabled),
         connect_error_reports: config.connect_error_reports,
         reconnect_error_reports: config.reconnect_error_reports,
-        cluster_is_dynamic: false,
+        cluster_is_dynamic: clustered.is_some_and(|known| known.cluster_is_dynamic),
     }
 }
 
@@ -423,6 +450,10 @@ fn info(config: &Config, facts: &ServerFacts, xkey: &str, port: u16) -> ServerIn
         tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
         jetstream: facts.jetstream,
         domain: facts.domain.clone().unwrap_or_default(),
+        cluster: match config.cluster.listen {
+            Some(_) => facts.cluster.clone(),
+            None => String::new(),
+        },
         api_lvl: API_LEVEL,
         xkey: xkey.to_owned(),
         ..ServerInfo::default()
@@ -430,7 +461,7 @@ fn info(config: &Config, facts: &ServerFacts, xkey: &str, port: u16) -> ServerIn
 }
 
 /// `client_advertise` when it is given, else where we listen.
-fn advertised(config: &Config, port: u16) -> (String, u16) {
+pub(crate) fn advertised(config: &Config, port: u16) -> (String, u16) {
     let Some(advertise) = &config.client_advertise else {
         return (config.host.clone(), port);
     };

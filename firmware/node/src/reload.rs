@@ -129,6 +129,7 @@ mod tests {
             links: LinkMakers {
                 solicit: refusing,
                 accept: None,
+                cluster: None,
             },
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,

@@ -16,8 +16,9 @@ use crate::tls::Contexts;
 /// # Errors
 /// What it has not, with the place in the file.
 pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String> {
+    let links = (product.links)();
     let may = Abilities {
-        cluster: false,
+        cluster: links.cluster.is_some(),
         gateway: false,
     };
     let able = config.check_abilities(product.name, may);

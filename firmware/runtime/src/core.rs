@@ -126,8 +126,9 @@ impl Core {
         let ends = CertEnds {
             client: end(self.tls.client()),
             leaf: end(self.tls.leaf()),
+            cluster: end(self.tls.cluster()),
+            gateway: end(self.tls.gateway()),
             websocket: end(self.tls.websocket()),
-            ..CertEnds::default()
         };
         self.meter.borrow_mut().set_certs(ends);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::Transport;
-use frond_broker::{Arrival, LinkId, PeerAddr, Security};
+use frond_broker::{Arrival, LinkId, LinkKind, PeerAddr, Security};
 use frond_config::{Remote, RemoteProxy};
 use frond_node::Input;
 use frond_websocket::{Dialer, Masking};
@@ -67,7 +67,10 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
                 transport,
                 ..Arrival::plain(peer)
             };
-            let rule = core.with_node(|node| node.link_write_rule());
+            let rule = core.with_node(|node| match node.link_kind(link) {
+                LinkKind::Leaf => node.link_write_rule(),
+                LinkKind::Route | LinkKind::Gateway => node.route_write_rule(),
+            });
             connection::start(&core, conn, line, rule, early);
             core.handle(Input::Dialed {
                 link,

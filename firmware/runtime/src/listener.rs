@@ -104,8 +104,11 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
         return;
     }
     match context.first() {
-        HandshakeFirst::No => begin(core, line, kind, Start::upgrade(core, kind, context, relay)),
-        HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
+        HandshakeFirst::No if kind != Listener::Route => {
+            begin(core, line, kind, Start::upgrade(core, kind, context, relay))
+        }
+        // Routes say nothing before they are encrypted.
+        HandshakeFirst::No | HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
             let seat = Rc::new(core.shaking().seat());
             let own = Rc::clone(&seat);
             let work = welcome_secured(Rc::clone(core), line, kind, context, own, relay);
@@ -124,6 +127,7 @@ fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
         Listener::Client => core.tls().client(),
         Listener::Leaf => core.tls().leaf(),
         Listener::WebSocket => core.tls().websocket(),
+        Listener::Route => core.tls().route(),
     }
 }
 

@@ -1,4 +1,5 @@
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -121,6 +122,8 @@ impl Server {
             leaf = Some(listener);
         }
         let websocket = self.listen_for_websockets(config, &mut ports).await?;
+        self.core.with_node(|node| node.set_addresses(addresses()));
+        let route = self.listen_for_routes(config, &mut ports).await?;
         let (client, on) = bound(&config.host, config.port, "client").await?;
         ports.insert("nats", vec![url_of("nats", &client)]);
         self.core
@@ -143,6 +146,7 @@ impl Server {
         }
         let doors = [
             (leaf, Listener::Leaf),
+            (route, Listener::Route),
             (websocket, Listener::WebSocket),
             (Some(client), Listener::Client),
         ];
@@ -178,6 +182,29 @@ impl Server {
         self.core
             .with_node(|node| node.set_websocket_port(local_port(&listener)));
         self.core.open_door(Door::new(config));
+        Ok(Some(listener))
+    }
+
+    async fn listen_for_routes(
+        &self,
+        config: &Config,
+        ports: &mut Ports,
+    ) -> Result<Option<TcpListener>, String> {
+        let Some(at) = &config.cluster.listen else {
+            return Ok(None);
+        };
+        let (listener, on) = bound(&at.host, at.port, "route").await?;
+        let now = self.core.clock().now();
+        let name = self.core.with_node(|node| {
+            node.set_route_port(now, local_port(&listener));
+            node.facts().cluster.clone()
+        });
+        tracing::info!("Cluster name is {name}");
+        if config.cluster.name.is_none() {
+            tracing::warn!("Cluster name was dynamically generated, consider setting one");
+        }
+        tracing::info!("Listening for route connections on {on}");
+        ports.insert("cluster", vec![url_of("nats-route", &listener)]);
         Ok(Some(listener))
     }
 
@@ -380,4 +407,15 @@ async fn give_back_code() {
     if let Err(error) = frond_trim::give_back_code() {
         tracing::debug!("The code of the start stays in memory: {error}");
     }
+}
+
+/// The addresses that this machine has on its way to others; nothing is sent to find out.
+fn addresses() -> Vec<IpAddr> {
+    let probes = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
+    let found = probes.into_iter().filter_map(|(own, far)| {
+        let socket = std::net::UdpSocket::bind(own).ok()?;
+        socket.connect(far).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    });
+    found.filter(|ip| !ip.is_unspecified()).collect()
 }

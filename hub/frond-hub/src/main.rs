@@ -1,10 +1,11 @@
-//! The hub binary: the same node, and it accepts leafnodes.
+//! The hub binary: the same node, and it accepts leafnodes and joins clusters.
 
 use std::process::ExitCode;
 
 use frond_broker::Link;
 use frond_leaf::{Accept, Listener};
-use frond_node::LinkMakers;
+use frond_node::{ClusterSeed, LinkMakers, Routes};
+use frond_route::{Mesh, Plan};
 use frond_runtime::Product;
 
 fn main() -> ExitCode {
@@ -21,5 +22,18 @@ fn links() -> LinkMakers {
             let listener = Listener::configured(at.options, at.port, at.called);
             Box::new(Accept::new(listener, at.client_id)) as Box<dyn Link>
         }),
+        cluster: Some(routes),
+    }
+}
+
+fn routes(seed: &ClusterSeed<'_>) -> Routes {
+    let plan = Plan::configured(seed.config, seed.system, seed.port);
+    let mesh = Mesh::new(plan, seed.made_up.clone());
+    let (name, is_dynamic) = mesh.cluster();
+    Routes {
+        dial: mesh.configured(),
+        accept: Box::new(move || mesh.accept()),
+        name,
+        is_dynamic,
     }
 }

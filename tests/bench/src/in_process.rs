@@ -43,6 +43,7 @@ impl InProcess {
             links: LinkMakers {
                 solicit: |_, _, _| Err("no links here".to_owned()),
                 accept: None,
+                cluster: None,
             },
             outboxes_bytes_max: 64 << 20,
             memory_bytes_max: 1 << 30,

@@ -43,7 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/store", &["firmware/ledger"]),
     ("firmware/ota", &["firmware/config", "firmware/ledger"]),
     ("firmware/leaf", &["firmware/broker", "firmware/config"]),
-    ("hub/route", &["firmware/broker"]),
+    ("hub/route", &["firmware/broker", "firmware/config"]),
     ("hub/gateway", &["firmware/broker"]),
     ("hub/cluster", &["firmware/jetstream"]),
     (

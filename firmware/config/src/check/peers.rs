@@ -27,12 +27,10 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
         errors: Vec::new(),
     };
     if !may.cluster && config.cluster != Cluster::default() {
-        let text = format!("\"cluster\": {program} joins no cluster, frond-hub does");
-        checker.error(CLUSTER, text, "run frond-hub, or remove the block");
+        checker.is_unable(CLUSTER, program, "joins no cluster");
     }
     if !may.gateway && config.gateway != Gateway::default() {
-        let text = format!("\"gateway\": {program} has no gateways, frond-hub does");
-        checker.error(GATEWAY, text, "run frond-hub, or remove the block");
+        checker.is_unable(GATEWAY, program, "has no gateways");
     }
     checker.errors
 }
@@ -44,19 +42,36 @@ pub(super) fn advice(config: &Config) -> impl Iterator<Item = String> {
     let routes = cluster.listen.is_some() && insecure(&cluster.tls);
     let remotes = gateway.gateways.iter().any(|remote| insecure(&remote.tls));
     let gateways = gateway.listen.is_some() && (insecure(&gateway.tls) || remotes);
-    let kinds = [("routes", routes), ("gateways", gateways)];
-    kinds.into_iter().filter(|(_, on)| *on).map(|(kind, _)| {
-        format!(
-            "TLS certificate chain and hostname of solicited {kind} will not be verified. DO NOT \
-             USE IN PRODUCTION!"
-        )
-    })
+    let is_made_up = cluster.listen.is_some() && config.cluster_name().is_none();
+    let name = "Cluster name was dynamically generated, consider setting one".to_owned();
+    let insecure = [("routes", routes), ("gateways", gateways)]
+        .into_iter()
+        .filter(|(_, on)| *on)
+        .map(|(kind, _)| {
+            format!(
+                "TLS certificate chain and hostname of solicited {kind} will not be verified. DO \
+                 NOT USE IN PRODUCTION!"
+            )
+        });
+    is_made_up.then_some(name).into_iter().chain(insecure)
 }
 
+/// The program that serves both blocks.
+const HUB: &str = "frond-hub";
 const CLUSTER: &[&str] = &["cluster"];
 const GATEWAY: &[&str] = &["gateway"];
 
 impl Checker<'_> {
+    fn is_unable(&mut self, keys: &[&str], program: &str, why: &str) {
+        let key = keys.first().copied().unwrap_or_default();
+        if program == HUB {
+            let text = format!("not supported yet: {key:?}");
+            return self.error(keys, text, "remove it to start");
+        }
+        let text = format!("{key:?}: {program} {why}, {HUB} does");
+        self.error(keys, text, "run frond-hub, or remove the block");
+    }
+
     pub(super) fn gateway(&mut self) {
         let config = self.config;
         let gateway = &config.gateway;
@@ -136,7 +151,12 @@ impl Checker<'_> {
     /// spec: nats-server v2.15.1 server/jetstream.go `validateJetStreamOptions`
     fn clustered_jetstream(&mut self, cluster: &Cluster) {
         let config = self.config;
-        if !config.jetstream.enabled || cluster.listen.is_none() {
+        let is_alone = cluster.listen.is_none() && config.gateway.listen.is_none();
+        if !config.jetstream.enabled || is_alone {
+            return;
+        }
+        self.peers_of_jetstream(cluster);
+        if cluster.listen.is_none() {
             return;
         }
         if config.server_name.is_none() {
@@ -146,6 +166,20 @@ impl Checker<'_> {
         if config.cluster_name().is_none() {
             let text = "jetstream cluster requires `cluster.name` to be set";
             self.error(CLUSTER, text, "");
+        }
+    }
+
+    /// Who knows no other server can elect nobody.
+    /// spec: nats-server v2.15.1 server/jetstream_cluster.go `enableJetStreamClustering`
+    fn peers_of_jetstream(&mut self, cluster: &Cluster) {
+        let config = self.config;
+        let system = config.system_account_name();
+        let mut remotes = config.leafnodes.remotes.iter();
+        let extends = remotes.any(|remote| Some(remote.account.as_str()) == system);
+        if cluster.routes.is_empty() && !extends {
+            let text = "Can't start JetStream: JetStream cluster requires configured routes or \
+                        solicited leafnode for the system account";
+            self.error(CLUSTER, text, "name the other servers: routes");
         }
     }
 }

@@ -48,6 +48,7 @@ impl World {
             links: LinkMakers {
                 solicit: no_link,
                 accept: None,
+                cluster: None,
             },
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use frond_broker::{Conn, LinkId, Pack};
+use frond_broker::{Conn, LinkId, LinkKind, Pack};
 
 use super::Core;
 use crate::connection::Upgrade;
@@ -35,6 +35,10 @@ impl Core {
     /// # Errors
     /// In words.
     pub(crate) fn outbound(&self, link: LinkId) -> Result<Rc<Outbound>, String> {
+        match self.with_node(|node| node.link_kind(link)) {
+            LinkKind::Leaf => {}
+            LinkKind::Route | LinkKind::Gateway => return self.tls.route_outbound(),
+        }
         let remote = self.with_node(|node| node.remote(link).cloned());
         let remote = remote.ok_or("the remote is gone")?;
         self.tls.remote(&remote)

@@ -42,12 +42,16 @@ pub(crate) struct Outbound {
 pub(crate) struct Contexts {
     client: RefCell<Option<Rc<Inbound>>>,
     leaf: RefCell<Option<Rc<Inbound>>>,
+    cluster: RefCell<Option<Rc<Inbound>>>,
+    gateway: RefCell<Option<Rc<Inbound>>>,
     websocket: RefCell<Option<Rc<Inbound>>>,
     https: RefCell<Option<Rc<Inbound>>>,
     remotes: RefCell<Vec<(Remote, Rc<Outbound>)>>,
     /// For the HTTP proxies of remotes.
     proxies: RefCell<Vec<(Remote, Rc<Outbound>)>>,
     resolver: RefCell<Option<Rc<Outbound>>>,
+    /// Both ends of a route are configured by the same block.
+    route: RefCell<Option<(Rc<Inbound>, Rc<Outbound>)>>,
     season: Arc<Season>,
 }
 
@@ -56,11 +60,14 @@ pub(crate) struct Contexts {
 pub(crate) struct Loaded {
     client: Option<Rc<Inbound>>,
     leaf: Option<Rc<Inbound>>,
+    cluster: Option<Rc<Inbound>>,
+    gateway: Option<Rc<Inbound>>,
     websocket: Option<Rc<Inbound>>,
     https: Option<Rc<Inbound>>,
     remotes: Vec<(Remote, Rc<Outbound>)>,
     proxies: Vec<(Remote, Rc<Outbound>)>,
     resolver: Option<Rc<Outbound>>,
+    route: Option<(Rc<Inbound>, Rc<Outbound>)>,
 }
 
 impl Contexts {
@@ -98,9 +105,19 @@ impl Contexts {
             tls.verify = false;
             tls.pinned_certs.clear();
         }
+        let route = config.cluster.tls.as_ref().map(|tls| {
+            let both = self.inbound(tls).and_then(|inbound| {
+                let outbound = self.outbound(tls)?;
+                Ok((Rc::new(inbound), Rc::new(outbound)))
+            });
+            both.map_err(|why| placed(tls, &why))
+        });
         Ok(Loaded {
+            route: route.transpose()?,
             client: inbound(config.tls.as_ref())?,
             leaf: inbound(config.leafnodes.tls.as_ref())?,
+            cluster: inbound(config.cluster.tls.as_ref())?,
+            gateway: inbound(config.gateway.tls.as_ref())?,
             websocket: inbound(config.websocket.tls.as_ref())?,
             https: inbound(https.as_ref())?,
             remotes: remotes.collect::<Result<_, String>>()?,
@@ -113,11 +130,14 @@ impl Contexts {
     pub(crate) fn replace(&self, loaded: Loaded) {
         self.client.replace(loaded.client);
         self.leaf.replace(loaded.leaf);
+        self.cluster.replace(loaded.cluster);
+        self.gateway.replace(loaded.gateway);
         self.websocket.replace(loaded.websocket);
         self.https.replace(loaded.https);
         self.remotes.replace(loaded.remotes);
         self.proxies.replace(loaded.proxies);
         self.resolver.replace(loaded.resolver);
+        self.route.replace(loaded.route);
     }
 
     /// For the client port.
@@ -130,9 +150,35 @@ impl Contexts {
         self.leaf.borrow().clone()
     }
 
+    /// For the cluster port.
+    pub(crate) fn cluster(&self) -> Option<Rc<Inbound>> {
+        self.cluster.borrow().clone()
+    }
+
+    /// For the gateway port.
+    pub(crate) fn gateway(&self) -> Option<Rc<Inbound>> {
+        self.gateway.borrow().clone()
+    }
+
     /// For the WebSocket port.
     pub(crate) fn websocket(&self) -> Option<Rc<Inbound>> {
         self.websocket.borrow().clone()
+    }
+
+    /// For the port of routes.
+    pub(crate) fn route(&self) -> Option<Rc<Inbound>> {
+        let route = self.route.borrow();
+        route.as_ref().map(|(inbound, _)| Rc::clone(inbound))
+    }
+
+    /// For dialing routes.
+    ///
+    /// # Errors
+    /// When they are not encrypted.
+    pub(crate) fn route_outbound(&self) -> Result<Rc<Outbound>, String> {
+        let route = self.route.borrow();
+        let outbound = route.as_ref().map(|(_, outbound)| Rc::clone(outbound));
+        outbound.ok_or_else(|| "routes have no certificate".to_owned())
     }
 
     /// For monitoring: the client port's certificate, and nobody is asked for one.
@@ -193,6 +239,8 @@ impl Contexts {
         };
         let mut shown = of("the client port", &self.client.borrow());
         shown.extend(of("the leafnode port", &self.leaf.borrow()));
+        shown.extend(of("the cluster port", &self.cluster.borrow()));
+        shown.extend(of("the gateway port", &self.gateway.borrow()));
         shown.extend(of("the WebSocket port", &self.websocket.borrow()));
         for (_, outbound) in self.remotes.borrow().iter() {
             let certs = outbound.certs.iter().cloned();

@@ -224,12 +224,17 @@ fn what_does_not_fit_together_is_refused_where_the_block_stands() {
             "found duplicate account name \"A\" in pinned accounts list [\"A\" \"B\" \"A\"]",
         ),
         (
-            "jetstream: true\ncluster { name: C, port: 1 }",
+            "jetstream: true\ncluster { name: C, port: 1, routes: [\"nats://a:1\"] }",
             "jetstream cluster requires `server_name` to be set",
         ),
         (
-            "server_name: s\njetstream: true\ncluster { port: 1 }",
+            "server_name: s\njetstream: true\ncluster { port: 1, routes: [\"nats://a:1\"] }",
             "jetstream cluster requires `cluster.name` to be set",
+        ),
+        (
+            "cluster { name: C, port: 1 }\nserver_name: s\njetstream: true",
+            "Can't start JetStream: JetStream cluster requires configured routes or solicited \
+             leafnode for the system account",
         ),
     ] {
         let got = error(text);
@@ -280,4 +285,26 @@ fn a_program_without_routes_refuses_the_block_where_it_stands() {
             .check_abilities("frond", may(false))
             .is_ok()
     );
+}
+
+#[test]
+fn a_start_warns_of_a_name_that_is_made_up_and_of_peers_that_nobody_checks() {
+    let advice = |text: &str| config(text).advice().join("\n");
+    assert!(advice("cluster { port: 1 }").contains("dynamically generated"));
+    assert_eq!(advice("cluster { port: 1, name: C }"), "");
+    assert_eq!(advice("cluster { host: a }"), "");
+    let insecure = "port: 1, name: C, tls { cert_file: a, key_file: b, insecure: true }";
+    for (block, kind) in [("cluster", "routes"), ("gateway", "gateways")] {
+        let got = advice(&format!("{block} {{ {insecure} }}"));
+        let want = format!("hostname of solicited {kind} will not be verified");
+        assert!(got.contains(&want), "{got}");
+    }
+}
+
+#[test]
+fn jetstream_finds_its_peers_through_a_leafnode_of_the_system_too() {
+    let text = "server_name: s\njetstream: true\ncluster { name: C, port: 1 }\n\
+                system_account: S\naccounts { S {} }\n\
+                leafnodes { remotes: [ { url: \"nats://a\", account: S } ] }";
+    config(text).check().unwrap();
 }

@@ -131,7 +131,7 @@ fn the_cluster_is_called_as_its_gateway() {
     assert_eq!(name("gateway { name: A, port: -1 }").as_deref(), Some("A"));
     assert_eq!(name("cluster { name: B, port: -1 }").as_deref(), Some("B"));
     assert_eq!(name("cluster { port: -1 }"), None);
-    let text = "server_name: s\njetstream: true\ncluster { port: -1 }\n\
+    let text = "server_name: s\njetstream: true\ncluster { port: -1, routes: [\"nats://a:1\"] }\n\
                 gateway { name: A, port: -1 }";
     assert!(config(text).check().is_ok());
 }

@@ -1,0 +1,134 @@
+//! The servers of this cluster: where they are met, and where clients find them and us.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use frond_broker::{Arrival, ClientUrls, Conn, Link};
+use frond_clock::{Now, Rng};
+use frond_config::Config;
+
+use crate::Node;
+use crate::node::{advertised, fold};
+
+/// Makes the routes of a server.
+pub type Clustering = fn(&ClusterSeed<'_>) -> Routes;
+
+/// What routes have to know to begin.
+#[derive(Debug)]
+pub struct ClusterSeed<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// The name of the system account, if there is one.
+    pub system: Option<&'a str>,
+    /// The bound port.
+    pub port: u16,
+    /// What the cluster is called when nobody says.
+    pub made_up: String,
+}
+
+/// The routes of a server.
+pub struct Routes {
+    /// To the configured servers; they dial once they are attached.
+    pub dial: Vec<Box<dyn Link>>,
+    /// Makes the accepting end of a connection.
+    pub accept: Box<dyn Fn() -> Box<dyn Link>>,
+    /// What the cluster is called.
+    pub name: String,
+    /// Whether that was made up.
+    pub is_dynamic: bool,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Routes");
+        shown.field("dial", &self.dial).field("name", &self.name);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl Node {
+    /// The shell bound the port for routes.
+    pub fn set_route_port(&mut self, now: Now, port: u16) {
+        let Some(make) = self.seed.links.cluster else {
+            return;
+        };
+        let directory = self.broker.directory();
+        let system = directory.account(directory.system_account());
+        let system = system.filter(|_| !self.config.no_system_account);
+        let seed = ClusterSeed {
+            config: &self.config,
+            system: system.map(|account| &*account.name),
+            port,
+            made_up: Rng::seeded(fold(&self.seed.random) ^ CLUSTER_SALT).nuid(),
+        };
+        let routes = make(&seed);
+        self.broker.rename_cluster(&routes.name, routes.is_dynamic);
+        self.routes = Some(routes);
+        self.publish_facts(now);
+    }
+
+    /// The addresses of this machine that others may know it by.
+    pub fn set_addresses(&mut self, addresses: Vec<IpAddr>) {
+        self.addresses = addresses;
+    }
+
+    pub(crate) fn accept_route(&mut self, now: Now, conn: Conn, arrival: Arrival) {
+        if let Some(routes) = &self.routes {
+            let link = (routes.accept)();
+            self.broker.accept(now, conn, arrival, link);
+        }
+    }
+
+    pub(crate) fn dial_routes(&mut self, now: Now) {
+        let dial = self
+            .routes
+            .as_mut()
+            .map(|routes| std::mem::take(&mut routes.dial));
+        for link in dial.into_iter().flatten() {
+            self.broker.attach(now, link);
+        }
+    }
+
+    /// Tells the broker where clients find this server.
+    ///
+    /// spec: nats-server v2.15.1 server/server.go `getConnectURLs`
+    pub(crate) fn publish_urls(&mut self) {
+        let (host, port) = advertised(&self.config, self.ports.client);
+        let socket = &self.config.websocket;
+        let websocket = socket.listen.as_ref().map(|at| match &socket.advertise {
+            Some(text) => match text.rsplit_once(':') {
+                Some((host, digits)) if digits.parse::<u16>().is_ok() => (
+                    host.to_owned(),
+                    digits.parse().unwrap_or(self.ports.websocket),
+                ),
+                Some(_) | None => (text.clone(), self.ports.websocket),
+            },
+            None => (at.host.clone(), self.ports.websocket),
+        });
+        let urls = ClientUrls {
+            tcp: self.urls_of(&host, port),
+            websocket: websocket
+                .map(|(host, port)| self.urls_of(&host, port))
+                .unwrap_or_default(),
+        };
+        self.broker.set_own_urls(urls);
+    }
+
+    /// `host:port`, for an unspecified host each address of this machine.
+    fn urls_of(&self, host: &str, port: u16) -> Vec<String> {
+        let host = host.trim_matches(['[', ']']);
+        let anywhere = host.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified());
+        let url = |host: &str| match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        };
+        if anywhere && !self.addresses.is_empty() {
+            let hosts = self.addresses.iter().map(ToString::to_string);
+            return hosts.map(|host| url(&host)).collect();
+        }
+        vec![url(host)]
+    }
+}
+
+/// Makes the name another than what else is drawn from the same randomness.
+const CLUSTER_SALT: u64 = 0x636c_7573_7465_7231;

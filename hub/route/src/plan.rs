@@ -1,0 +1,170 @@
+use core::time::Duration;
+
+use frond_account::{Permissions, SubjectRules};
+use frond_config::{Cluster, Config, Secret};
+use frond_wire::{RouteConnect, SubjectPermission};
+
+use crate::target::Target;
+
+/// What the `cluster` block says, as routes need it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The configured name; `None`: one is made up.
+    pub name: Option<String>,
+    /// Where this server says that it listens for routes.
+    pub host: String,
+    /// The port of that.
+    pub port: u16,
+    /// Whether the operator said where others find it.
+    pub advertises: bool,
+    /// Servers to dial.
+    pub targets: Vec<Target>,
+    /// Connections to each server that the accounts share; `None`: no pool, one connection.
+    pub pool_size: Option<u32>,
+    /// Accounts with a connection of their own.
+    pub pinned: Vec<String>,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<Secret>,
+    /// How long a dialing server may take to say who it is.
+    pub auth_timeout: Duration,
+    pub(crate) permissions: Option<Permissions>,
+    /// Clients are not told of other servers, nor others of where clients find this one.
+    pub no_advertise: bool,
+    /// Further attempts to dial a server that was only heard of.
+    pub connect_retries: u64,
+    /// Attempts to dial a configured server get rarer.
+    pub connect_backoff: bool,
+    /// Between two pings.
+    pub ping_interval: Duration,
+    /// Unanswered pings before a route is closed.
+    pub pings_outstanding_max: u32,
+    /// Whether routes are encrypted.
+    pub tls: bool,
+    /// Whether messages of clients may have headers.
+    pub headers: bool,
+}
+
+impl Plan {
+    /// Of a configuration; `system` is the name of the system account, if there is one, and
+    /// `port` the bound port.
+    #[must_use]
+    pub fn configured(config: &Config, system: Option<&str>, port: u16) -> Self {
+        let cluster = &config.cluster;
+        let listen = cluster.listen.as_ref();
+        let (host, port) = advertised(cluster, port);
+        let ping_max = cluster.ping_max.unwrap_or(config.ping_max);
+        Self {
+            name: cluster.name.clone(),
+            host: host.unwrap_or_else(|| listen.map(|at| at.host.clone()).unwrap_or_default()),
+            port,
+            advertises: cluster.advertise.is_some(),
+            targets: cluster.routes.iter().map(Target::configured).collect(),
+            pool_size: cluster.pool_size,
+            pinned: cluster.pinned_accounts(system),
+            user: cluster.authorization.user.clone(),
+            password: cluster.authorization.password.clone(),
+            auth_timeout: cluster.authorization.timeout,
+            permissions: cluster.permissions.as_ref().map(|given| Permissions {
+                publish: rules(&given.import),
+                subscribe: rules(&given.export),
+                allow_responses: None,
+            }),
+            no_advertise: cluster.no_advertise,
+            connect_retries: cluster.connect_retries,
+            connect_backoff: cluster.connect_backoff,
+            ping_interval: cluster.ping_interval(config.ping_interval),
+            pings_outstanding_max: u32::try_from(ping_max).unwrap_or(u32::MAX),
+            tls: cluster.tls.is_some(),
+            headers: !config.no_header_support,
+        }
+    }
+
+    pub(crate) const fn requires_user(&self) -> bool {
+        self.user.is_some()
+    }
+
+    /// Whether a dialing server is who may.
+    pub(crate) fn lets_in(&self, connect: &RouteConnect) -> bool {
+        let Some(user) = &self.user else {
+            return true;
+        };
+        let password = self.password.as_ref().map_or("", Secret::expose);
+        *user == connect.user && is_equal(password, &connect.pass)
+    }
+
+    /// Who this server is to another of the cluster, when nobody says.
+    pub(crate) fn introduce(&self, target: &mut Target) {
+        target.user = self.user.clone().unwrap_or_default();
+        target.password.clone_from(&self.password);
+    }
+
+    /// Whether this server tells others of interest in `subject`.
+    pub(crate) fn may_import(&self, subject: &str) -> bool {
+        let rules = self.permissions.as_ref();
+        rules.is_none_or(|rules| rules.may_publish(subject))
+    }
+
+    /// Whether others may be interested in `subject`.
+    pub(crate) fn may_export(&self, subject: &str) -> bool {
+        let rules = self.permissions.as_ref();
+        rules.is_none_or(|rules| rules.may_subscribe(subject, None))
+    }
+
+    /// What of that is said in `INFO`: what we take, and what we give.
+    pub(crate) fn told(&self) -> (Option<SubjectPermission>, Option<SubjectPermission>) {
+        let told = |rules: &SubjectRules| {
+            let strings = |list: &[Box<str>]| list.iter().map(|s| String::from(&**s)).collect();
+            SubjectPermission {
+                allow: strings(&rules.allow),
+                deny: strings(&rules.deny),
+            }
+        };
+        let rules = self.permissions.as_ref();
+        (
+            rules.map(|rules| told(&rules.publish)),
+            rules.map(|rules| told(&rules.subscribe)),
+        )
+    }
+}
+
+/// Takes as long whatever differs.
+fn is_equal(a: &str, b: &str) -> bool {
+    let differing = a
+        .bytes()
+        .zip(b.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    a.len() == b.len() && differing == 0
+}
+
+/// An allow list that is given and empty allows nothing.
+fn rules(given: &frond_config::SubjectRules) -> SubjectRules {
+    let strings = |rules: &[frond_config::SubjectRule]| -> Vec<Box<str>> {
+        rules
+            .iter()
+            .map(|rule| rule.subject.as_str().into())
+            .collect()
+    };
+    let mut deny = strings(&given.deny);
+    let allow = given.allow.as_deref().map(strings);
+    if allow.as_ref().is_some_and(Vec::is_empty) {
+        deny.push(">".into());
+    }
+    SubjectRules {
+        allow: allow.unwrap_or_default(),
+        deny,
+    }
+}
+
+/// The host and port that others are told, when the operator says one.
+fn advertised(cluster: &Cluster, port: u16) -> (Option<String>, u16) {
+    let Some(text) = &cluster.advertise else {
+        return (None, port);
+    };
+    match text.rsplit_once(':') {
+        Some((host, digits)) if digits.parse::<u16>().is_ok() => {
+            let host = host.trim_matches(['[', ']']).to_owned();
+            (Some(host), digits.parse().unwrap_or(port))
+        }
+        Some(_) | None => (Some(text.clone()), port),
+    }
+}

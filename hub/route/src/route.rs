@@ -1,0 +1,469 @@
+mod gossip;
+mod hello;
+mod link;
+
+use frond_broker::{ClientUrls, Level, Upcalls};
+use frond_clock::{Instant, Now};
+use frond_wire::{RouteConnect, ServerInfo, encode};
+
+use crate::limits::{
+    BACKOFF_MAX, DIAL_GRACE, DIAL_TIMEOUT, GREETING_TIMEOUT, JITTER, RECONNECT_INTERVAL,
+};
+use crate::mesh::{Asked, Joined, Mesh, NoPlace, Place};
+use crate::session::{PeerFacts, Session};
+use crate::target::Target;
+
+/// One connection to a server of the same cluster, or the wish for one.
+#[derive(Debug)]
+pub struct Route {
+    mesh: Mesh,
+    side: Side,
+    state: State,
+    /// The peer's own words for why it is about to close.
+    said: Option<String>,
+    last_error: Option<String>,
+}
+
+/// Who opened the connection.
+#[derive(Debug)]
+enum Side {
+    Accepted,
+    Dialed(Dialed),
+}
+
+/// What a dialed route is for.
+#[derive(Debug)]
+pub(crate) struct Dialed {
+    target: Target,
+    /// For this account alone.
+    account: Option<String>,
+    reason: Reason,
+    /// Dials since the last success.
+    attempts: u64,
+    has_been_up: bool,
+    /// What was logged last, to log a cause once and not each second.
+    logged: Option<String>,
+}
+
+/// Why a route is dialed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It is configured: it is dialed for as long as it exists.
+    Configured,
+    /// A further one of the pool to a configured server.
+    Further {
+        /// The server's id.
+        server_id: String,
+    },
+    /// Another server told of it.
+    Told {
+        /// The server's id.
+        server_id: String,
+        /// What the other server said about telling it on.
+        gossip: i64,
+    },
+}
+
+#[derive(Debug)]
+enum State {
+    /// New: a dialer dials as soon as it is woken.
+    Idle,
+    /// The answer to a dial is pending.
+    Dialing { until: Instant },
+    /// We dialed and said who we are; the peer's `INFO` is pending.
+    AwaitingInfo { until: Instant },
+    /// We accepted and said who we are; `CONNECT` and then `INFO` are pending.
+    AwaitingConnect { until: Instant },
+    /// `CONNECT` came.
+    AwaitingPeer { until: Instant },
+    /// Interest and messages flow.
+    Up {
+        session: Box<Session>,
+        /// Whether the answer to a ping opens the next connection of the pool.
+        grows: bool,
+    },
+    /// Between two dials.
+    Waiting { until: Instant },
+    /// Another connection to that server has the place.
+    Parked { server_id: String },
+    /// Nothing more is said.
+    Ended,
+}
+
+impl Dialed {
+    pub(crate) const fn new(target: Target, account: Option<String>, reason: Reason) -> Self {
+        Self {
+            target,
+            account,
+            reason,
+            attempts: 0,
+            has_been_up: false,
+            logged: None,
+        }
+    }
+
+    fn is_configured(&self) -> bool {
+        match self.reason {
+            Reason::Configured | Reason::Further { .. } => true,
+            Reason::Told { .. } => false,
+        }
+    }
+
+    const fn gossip(&self) -> i64 {
+        match self.reason {
+            Reason::Configured | Reason::Further { .. } => 0,
+            Reason::Told { gossip, .. } => gossip,
+        }
+    }
+}
+
+impl Route {
+    pub(crate) const fn accepted(mesh: Mesh) -> Self {
+        Self::new(mesh, Side::Accepted)
+    }
+
+    pub(crate) const fn dialed(mesh: Mesh, dialed: Dialed) -> Self {
+        Self::new(mesh, Side::Dialed(dialed))
+    }
+
+    const fn new(mesh: Mesh, side: Side) -> Self {
+        Self {
+            mesh,
+            side,
+            state: State::Idle,
+            said: None,
+            last_error: None,
+        }
+    }
+
+    fn dial(&mut self, now: Now, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &mut self.side else {
+            return;
+        };
+        self.said = None;
+        dialed.attempts += 1;
+        self.state = State::Dialing {
+            until: now.mono + DIAL_TIMEOUT + DIAL_GRACE,
+        };
+        let target = &dialed.target;
+        let tls = self.mesh.planned(|plan| plan.tls);
+        let name = tls.then(|| self.mesh.server_name(target));
+        up.dial(&target.host, target.port, DIAL_TIMEOUT, name.as_deref());
+    }
+
+    /// Connected: a dialer says who it is, and unless it has to choose a place first, all.
+    fn greet(&mut self, now: Now, up: &mut dyn Upcalls) {
+        let until = now.mono + GREETING_TIMEOUT;
+        match &self.side {
+            Side::Accepted => {
+                let info = hello::info(&self.mesh, None, up);
+                encode::info(up.out(), &info);
+                let (required, timeout) = self
+                    .mesh
+                    .planned(|plan| (plan.requires_user(), plan.auth_timeout));
+                let until = if required { now.mono + timeout } else { until };
+                self.state = State::AwaitingConnect { until };
+            }
+            Side::Dialed(dialed) => {
+                let connect = hello::connect(&self.mesh, &dialed.target, up.server());
+                encode::connect(up.out(), &connect);
+                if !self.delays_info() {
+                    let info = hello::info(&self.mesh, Some(dialed), up);
+                    encode::info(up.out(), &info);
+                }
+                self.state = State::AwaitingInfo { until };
+            }
+        }
+    }
+
+    /// Whether a dialer tells of itself only once it knows its place.
+    fn delays_info(&self) -> bool {
+        match &self.side {
+            Side::Accepted => false,
+            Side::Dialed(dialed) => {
+                dialed.account.is_none() && self.mesh.planned(|plan| plan.pool_size.is_some())
+            }
+        }
+    }
+
+    fn on_connect(&mut self, json: &[u8], until: Instant, up: &mut dyn Upcalls) {
+        let Ok(connect) = RouteConnect::parse(json) else {
+            return self.refuse(None, PROTOCOL_VIOLATION, up);
+        };
+        if !connect.lang.is_empty() {
+            let text = "attempted to connect to route port";
+            return self.refuse(Some(text), "Client attempted to connect to route port", up);
+        }
+        if !connect.gateway.is_empty() {
+            let text = format!(
+                "Rejecting connection from gateway {:?} on the Route port",
+                connect.gateway
+            );
+            return self.refuse(Some(&text), "Wrong Gateway", up);
+        }
+        if !self.mesh.planned(|plan| plan.lets_in(&connect)) {
+            let text = "Authorization Violation";
+            return self.refuse(Some(text), "Authentication Failure", up);
+        }
+        let name = (connect.cluster.as_str(), connect.cluster_dynamic);
+        if let Err(text) = hello::agree(&self.mesh, name, up) {
+            return self.refuse(Some(&text), "Cluster Name Conflict", up);
+        }
+        self.state = State::AwaitingPeer { until };
+    }
+
+    /// The peer told of itself: the connection gets its place, or ends.
+    fn on_first_info(&mut self, now: Now, mut info: ServerInfo, up: &mut dyn Upcalls) {
+        if info.server_id == up.server().id {
+            return self.end_for_good(DUPLICATE_ROUTE, "this is the server itself", up);
+        }
+        let name = (info.cluster.as_str(), info.cluster_dynamic);
+        if let Err(text) = hello::agree(&self.mesh, name, up) {
+            return self.fail(now, None, &text, "Cluster Name Conflict", up);
+        }
+        if matches!(self.side, Side::Accepted) && info.server_name == up.server().name {
+            let text = format!("Remote server has a duplicate name: {:?}", info.server_name);
+            up.log(Level::Error, format!("route: {text}"));
+            return self.fail(now, None, &text, "Duplicate Server Name", up);
+        }
+        if info.ip.is_empty() {
+            info.ip = self.found_at(&info, up);
+        }
+        match self.join(&info, up) {
+            Ok(joined) => self.go_up(now, joined, &info, up),
+            Err(NoPlace::Taken) => self.step_back(&info.server_id, up),
+            Err(NoPlace::Impossible(text)) => {
+                encode::err(up.out(), &text);
+                match &self.side {
+                    Side::Dialed(dialed) if dialed.account.is_some() => {
+                        self.end_for_good(PROTOCOL_VIOLATION, &text, up);
+                    }
+                    Side::Dialed(_) | Side::Accepted => {
+                        self.fail(now, None, &text, PROTOCOL_VIOLATION, up);
+                    }
+                }
+            }
+        }
+    }
+
+    fn join(&self, info: &ServerInfo, up: &dyn Upcalls) -> Result<Joined, NoPlace> {
+        let named = (!info.route_account.is_empty()).then_some(info.route_account.as_str());
+        let (account, index, is_configured) = match &self.side {
+            Side::Accepted => (named, Some(info.route_pool_idx), false),
+            Side::Dialed(_) if info.route_pool_idx != 0 => {
+                return Err(NoPlace::Impossible(format!(
+                    "Route pool index should not be set but is set to {}",
+                    info.route_pool_idx
+                )));
+            }
+            Side::Dialed(dialed) => (dialed.account.as_deref(), None, dialed.is_configured()),
+        };
+        self.mesh.join(Asked {
+            link: up.link(),
+            info,
+            account,
+            index,
+            is_configured,
+        })
+    }
+
+    fn go_up(&mut self, now: Now, joined: Joined, info: &ServerInfo, up: &mut dyn Upcalls) {
+        let Joined {
+            place,
+            is_first,
+            is_news,
+        } = joined;
+        let account = match &place {
+            Place::Pinned(account) => Some(account.clone()),
+            Place::Only | Place::Pool(_) => None,
+        };
+        let mut grows = false;
+        if let Side::Dialed(dialed) = &mut self.side {
+            if dialed.account.is_none() && self.mesh.planned(|plan| plan.pool_size.is_some()) {
+                let mut own = hello::info(&self.mesh, Some(dialed), up);
+                if let Place::Pool(index) = &place {
+                    own.route_pool_idx = i64::try_from(*index).unwrap_or(i64::MAX);
+                    grows = self.mesh.has_room(&info.server_id);
+                }
+                encode::info(up.out(), &own);
+            }
+            (dialed.attempts, dialed.logged) = (0, None);
+            dialed.has_been_up = true;
+        }
+        up.introduce(&info.server_name, &info.version);
+        let peer = PeerFacts::of(info);
+        let mut session = Box::new(Session::begin(self.mesh.clone(), place, peer, now, up));
+        session.send_snapshot(up);
+        if grows {
+            session.ping(now, up);
+        }
+        self.state = State::Up { session, grows };
+        self.last_error = None;
+        if is_first {
+            let at = info.ip.trim_start_matches("nats-route://");
+            let text = format!(
+                "route: connected to server {:?} at {}",
+                info.server_name,
+                at.trim_end_matches('/')
+            );
+            up.log(Level::Info, text);
+            up.offer(&info.server_id, gossip::client_urls(info));
+        }
+        if is_news {
+            self.spread(info, account.as_deref(), up);
+        }
+    }
+
+    /// Another connection has the place: a configured route waits, others are of no use.
+    fn step_back(&mut self, server_id: &str, up: &mut dyn Upcalls) {
+        let text = format!("route: detected duplicate remote route {server_id:?}");
+        up.log(Level::Debug, text);
+        let waits = match &self.side {
+            Side::Dialed(dialed) => dialed.reason == Reason::Configured,
+            Side::Accepted => false,
+        };
+        if waits && self.mesh.park(server_id, up.link()) {
+            self.state = State::Parked {
+                server_id: server_id.to_owned(),
+            };
+        } else {
+            self.state = State::Ended;
+            up.detach();
+        }
+        up.close(DUPLICATE_ROUTE);
+    }
+
+    /// There is no sense in trying again.
+    fn end_for_good(&mut self, cause: &str, why: &str, up: &mut dyn Upcalls) {
+        if let Side::Dialed(dialed) = &self.side {
+            let text = format!("route: {} is left alone: {why}", dialed.target);
+            up.log(Level::Debug, text);
+        }
+        self.state = State::Ended;
+        up.detach();
+        up.close(cause);
+    }
+
+    /// Says what is wrong, if there are words for it, and closes; a dialer tries again.
+    fn refuse(&mut self, text: Option<&str>, cause: &str, up: &mut dyn Upcalls) {
+        if let Some(text) = text {
+            encode::err(up.out(), text);
+        }
+        let words = text.unwrap_or(cause);
+        up.log(Level::Warn, format!("route: closing a peer: {words}"));
+        self.depart(up);
+        self.state = State::Ended;
+        up.close(cause);
+    }
+
+    /// The connection is of no use: it closes, and a dialer tries again.
+    fn fail(
+        &mut self,
+        now: Now,
+        text: Option<&str>,
+        words: &str,
+        cause: &str,
+        up: &mut dyn Upcalls,
+    ) {
+        match &self.side {
+            Side::Accepted => self.refuse(text, cause, up),
+            Side::Dialed(_) => {
+                if let Some(text) = text {
+                    encode::err(up.out(), text);
+                }
+                self.depart(up);
+                self.wait(now, words, up);
+                up.close(cause);
+            }
+        }
+    }
+
+    /// Gives up the place, if it has one.
+    fn depart(&mut self, up: &mut dyn Upcalls) {
+        let State::Up { session, .. } = &self.state else {
+            return;
+        };
+        let (id, name) = (&session.peer.id, &session.peer.name);
+        let left = self.mesh.leave(id, &session.place, up.link());
+        if left.is_last {
+            up.log(Level::Info, format!("route: server {name:?} is gone"));
+            up.offer(id, ClientUrls::default());
+        }
+        for parked in left.parked {
+            up.wake(parked);
+        }
+    }
+
+    /// Plans the next dial, or ends.
+    fn wait(&mut self, now: Now, words: &str, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &mut self.side else {
+            self.state = State::Ended;
+            return;
+        };
+        let retries = self.mesh.planned(|plan| plan.connect_retries);
+        let backs_off = self.mesh.planned(|plan| plan.connect_backoff);
+        let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
+        let jitter = core::time::Duration::from_nanos(up.random().below(jitter));
+        let was_up = dialed.attempts == 0;
+        let pause = match &dialed.reason {
+            // The one attempt after a loss comes soon.
+            Reason::Told { .. } | Reason::Further { .. } if was_up => jitter,
+            Reason::Told { server_id, .. } if dialed.attempts > retries => {
+                self.mesh.give_up(server_id, dialed.account.as_deref());
+                self.state = State::Ended;
+                return up.detach();
+            }
+            // The pool grows again when the first connection is there again.
+            Reason::Further { server_id } if !self.mesh.has(server_id) => {
+                self.state = State::Ended;
+                return up.detach();
+            }
+            Reason::Configured if backs_off && !dialed.has_been_up => {
+                let doublings = u32::try_from(dialed.attempts.min(6)).unwrap_or(6);
+                BACKOFF_MAX.min(RECONNECT_INTERVAL * 2_u32.pow(doublings.saturating_sub(1)))
+            }
+            Reason::Configured | Reason::Further { .. } | Reason::Told { .. } => {
+                RECONNECT_INTERVAL + jitter
+            }
+        };
+        self.complain(words, up);
+        self.state = State::Waiting {
+            until: now.mono + pause,
+        };
+    }
+
+    /// Says what is wrong: once for each cause, and with every so manieth dial.
+    fn complain(&mut self, words: &str, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &mut self.side else {
+            return;
+        };
+        self.last_error = Some(words.to_owned());
+        // We leave, not they.
+        if words.ends_with("Server Shutdown") {
+            return;
+        }
+        let facts = up.server();
+        let every = if dialed.has_been_up {
+            facts.reconnect_error_reports
+        } else {
+            facts.connect_error_reports
+        };
+        let is_due = dialed.attempts > 0 && dialed.attempts.checked_rem(every) == Some(0);
+        if dialed.logged.as_deref() == Some(words) && !is_due {
+            return;
+        }
+        dialed.logged = Some(words.to_owned());
+        // One of the routes to a server speaks for all.
+        if dialed.account.is_none() && dialed.reason == Reason::Configured {
+            let text = format!(
+                "route: no connection to {}: {words}; trying again",
+                dialed.target
+            );
+            up.log(Level::Warn, text);
+        }
+    }
+}
+
+const PROTOCOL_VIOLATION: &str = "Protocol Violation";
+const DUPLICATE_ROUTE: &str = "Duplicate Route";
+const STALE: &str = "Stale Connection";

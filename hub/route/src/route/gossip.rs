@@ -1,0 +1,109 @@
+//! Servers tell each other of servers.
+
+use frond_broker::{ClientUrls, Upcalls};
+use frond_wire::{ServerInfo, encode};
+
+use super::{Reason, Route, Side};
+use crate::limits::CLIENT_URLS_MAX;
+use crate::target::Target;
+
+impl Route {
+    /// Tells the other servers of a new one.
+    ///
+    /// spec: nats-server v2.15.1 server/route.go `forwardNewRouteInfoToKnownServers`
+    pub(super) fn spread(&self, info: &ServerInfo, account: Option<&str>, up: &mut dyn Upcalls) {
+        let dialed = match &self.side {
+            Side::Accepted => None,
+            Side::Dialed(dialed) => Some(dialed),
+        };
+        let was_told = dialed
+            .is_some_and(|dialed| !dialed.is_configured() && dialed.gossip() != GOSSIP_OVERRIDE);
+        if info.gossip_mode == GOSSIP_DISABLED || was_told {
+            return;
+        }
+        for (link, is_configured) in self.mesh.others(&info.server_id, account) {
+            let mode = match dialed {
+                Some(dialed) if dialed.is_configured() => GOSSIP_OVERRIDE,
+                Some(_) => GOSSIP_DEFAULT,
+                None if is_configured => GOSSIP_OVERRIDE,
+                None => GOSSIP_DISABLED,
+            };
+            let told = ServerInfo {
+                route_account: account.unwrap_or_default().to_owned(),
+                nonce: String::new(),
+                gossip_mode: mode,
+                route_pool_idx: 0,
+                ..info.clone()
+            };
+            let mut bytes = Vec::new();
+            encode::info(&mut bytes, &told);
+            up.write_to(link, &bytes);
+        }
+    }
+
+    /// Another server is told of.
+    ///
+    /// spec: nats-server v2.15.1 server/route.go `processImplicitRoute`
+    pub(super) fn on_told(&self, info: &ServerInfo, up: &mut dyn Upcalls) {
+        let Some(target) = Target::told(&info.ip) else {
+            return;
+        };
+        let account = (!info.route_account.is_empty()).then_some(info.route_account.as_str());
+        if info.server_id == up.server().id
+            || !self.mesh.welcomes(&info.server_id, account, &target)
+        {
+            return;
+        }
+        let target = self.mesh.with_own_user(target, info.auth_required);
+        let reason = Reason::Told {
+            server_id: info.server_id.clone(),
+            gossip: info.gossip_mode,
+        };
+        up.attach(
+            self.mesh
+                .route_to(&target, account.map(str::to_owned), reason),
+        );
+    }
+
+    /// The next connection of the pool.
+    pub(super) fn grow(&self, server_id: &str, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &self.side else {
+            return;
+        };
+        let reason = match &dialed.reason {
+            Reason::Configured | Reason::Further { .. } => Reason::Further {
+                server_id: server_id.to_owned(),
+            },
+            Reason::Told { server_id, gossip } => Reason::Told {
+                server_id: server_id.clone(),
+                gossip: *gossip,
+            },
+        };
+        up.attach(self.mesh.route_to(&dialed.target, None, reason));
+    }
+
+    /// Where others find the peer, when it doesn't say.
+    pub(super) fn found_at(&self, info: &ServerInfo, up: &dyn Upcalls) -> String {
+        let host = match (&self.side, up.peer_ip()) {
+            (_, Some(ip)) if ip.is_ipv6() => format!("[{ip}]"),
+            (_, Some(ip)) => ip.to_string(),
+            (Side::Dialed(dialed), None) => dialed.target.host.clone(),
+            (Side::Accepted, None) => info.host.clone(),
+        };
+        format!("nats-route://{host}:{}/", info.port)
+    }
+}
+
+/// Where clients find a server, as far as it says.
+pub(super) fn client_urls(info: &ServerInfo) -> ClientUrls {
+    let few = |urls: &[String]| urls.iter().take(CLIENT_URLS_MAX).cloned().collect();
+    ClientUrls {
+        tcp: few(&info.connect_urls),
+        websocket: few(&info.ws_connect_urls),
+    }
+}
+
+/// spec: nats-server v2.15.1 server/route.go `gossipDefault`, `gossipDisabled`, `gossipOverride`
+const GOSSIP_DEFAULT: i64 = 0;
+const GOSSIP_DISABLED: i64 = 1;
+const GOSSIP_OVERRIDE: i64 = 2;

@@ -1,0 +1,394 @@
+use std::collections::{BTreeMap, HashMap};
+
+use frond_account::AccountId;
+use frond_broker::{InterestChange, Level, LinkKind, LinkPeer, Sent, Source, Upcalls, Via, Wanted};
+use frond_clock::{Instant, Now};
+use frond_subject::is_valid_filter;
+use frond_wire::{Message, RouteOp, ServerInfo, encode};
+
+use crate::interests::{Interests, Teller};
+use crate::limits::UNKNOWN_INTEREST_MAX;
+use crate::mesh::{Mesh, Place};
+use crate::pulse::{Beat, Pulse};
+
+/// One connection after its handshake: the same at both ends.
+#[derive(Debug)]
+pub(crate) struct Session {
+    mesh: Mesh,
+    pub(crate) place: Place,
+    pub(crate) peer: PeerFacts,
+    /// The accounts that were met so far.
+    accounts: HashMap<AccountId, Met>,
+    interests: Interests,
+    /// What the peer wants in accounts that aren't known here yet.
+    unknown: BTreeMap<Box<str>, Vec<Unknown>>,
+    unknown_count: usize,
+    pulse: Pulse,
+}
+
+/// What matters of the peer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerFacts {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// It understands message headers.
+    headers: bool,
+    /// It is told for which leafnode cluster interest is held.
+    origins: bool,
+    /// Also for those without a name.
+    nameless: bool,
+}
+
+impl PeerFacts {
+    pub(crate) fn of(info: &ServerInfo) -> Self {
+        Self {
+            id: info.server_id.clone(),
+            name: info.server_name.clone(),
+            headers: info.headers,
+            // Who forgets interest without its origin is not told of it.
+            origins: info.lnoc && info.lnocu,
+            nameless: info.ln,
+        }
+    }
+}
+
+/// An account that this connection has to do with.
+#[derive(Debug)]
+struct Met {
+    name: Box<str>,
+    /// Whether its interest is told over this connection, and not over another.
+    is_told: bool,
+}
+
+#[derive(Debug)]
+struct Unknown {
+    origin: Option<Box<str>>,
+    subject: Box<str>,
+    queue: Option<Box<str>>,
+    weight: u32,
+}
+
+impl Session {
+    /// Binds the link: from here it takes part.
+    pub(crate) fn begin(
+        mesh: Mesh,
+        place: Place,
+        peer: PeerFacts,
+        now: Now,
+        up: &mut dyn Upcalls,
+    ) -> Self {
+        let (interval, outstanding) =
+            mesh.planned(|plan| (plan.ping_interval, plan.pings_outstanding_max));
+        let pulse = Pulse::new(now.mono, interval, outstanding, up.random());
+        if matches!(place, Place::Pinned(_)) {
+            up.imply_account();
+        }
+        up.bind_all(LinkPeer {
+            name: peer.name.clone(),
+            server_id: peer.id.clone(),
+            ..LinkPeer::default()
+        });
+        Self {
+            mesh,
+            place,
+            peer,
+            accounts: HashMap::new(),
+            interests: Interests::default(),
+            unknown: BTreeMap::new(),
+            unknown_count: 0,
+            pulse,
+        }
+    }
+
+    /// Tells the peer all that we want of it.
+    pub(crate) fn send_snapshot(&mut self, up: &mut dyn Upcalls) {
+        let mut seen = Vec::new();
+        up.each_interest(&mut |change| {
+            if !seen.contains(&change.account) {
+                seen.push(change.account);
+            }
+        });
+        for account in seen {
+            self.meet(account, up);
+        }
+        let mut out = Vec::new();
+        up.each_interest(&mut |change| self.tell(change, &mut out));
+        up.out().extend_from_slice(&out);
+    }
+
+    pub(crate) fn on_interest(&mut self, change: &InterestChange<'_>, up: &mut dyn Upcalls) {
+        self.meet(change.account, up);
+        self.tell(change, up.out());
+    }
+
+    /// Learns an account's name, and whether it goes over this connection.
+    fn meet(&mut self, account: AccountId, up: &mut dyn Upcalls) {
+        if self.accounts.contains_key(&account) {
+            return;
+        }
+        let name = up.account_name(account);
+        if let Some(waiting) = self.unknown.remove(name.as_str()) {
+            self.unknown_count = self.unknown_count.saturating_sub(waiting.len());
+            for one in waiting {
+                let wanted = Wanted {
+                    account,
+                    origin: one.origin.as_deref(),
+                    subject: &one.subject,
+                    queue: one.queue.as_deref(),
+                };
+                up.subscribe_in(&wanted, one.weight);
+            }
+        }
+        let is_told = self.mesh.carries(&self.place, &name);
+        let name = name.into();
+        self.accounts.insert(account, Met { name, is_told });
+    }
+
+    /// spec: nats-server v2.15.1 server/route.go `updateRouteSubscriptionMap`
+    fn tell(&mut self, change: &InterestChange<'_>, out: &mut Vec<u8>) {
+        let Some(Met {
+            name,
+            is_told: true,
+        }) = self.accounts.get(&change.account)
+        else {
+            return;
+        };
+        let origin = match change.source {
+            _ if change.stays_here => return,
+            Source::Client(_) | Source::Internal => None,
+            // What our hub wants it wants of this server; routes and gateways tell others themselves.
+            Source::Link { is_hub: true, .. }
+            | Source::Link {
+                kind: LinkKind::Route | LinkKind::Gateway,
+                ..
+            } => return,
+            Source::Link {
+                kind: LinkKind::Leaf,
+                ..
+            } => match change.origin_cluster {
+                Some(cluster) if self.peer.origins => Some(cluster),
+                None if self.peer.origins && self.peer.nameless => Some(NAMELESS),
+                Some(_) | None => None,
+            },
+        };
+        if !self.mesh.planned(|plan| plan.may_import(change.subject)) {
+            return;
+        }
+        let account = match &self.place {
+            Place::Pinned(_) => None,
+            Place::Only | Place::Pool(_) => Some(&**name),
+        };
+        self.interests
+            .update(Teller { account, origin }, change, out);
+    }
+
+    pub(crate) fn on_route_op(&mut self, op: &RouteOp<'_>, up: &mut dyn Upcalls) {
+        match op {
+            RouteOp::Subscribe {
+                account,
+                origin,
+                subject,
+                queue,
+            } => {
+                if !is_valid_filter(subject) {
+                    return encode::err(up.out(), "Invalid Subscription");
+                }
+                if self.mesh.planned(|plan| plan.may_export(subject)) {
+                    self.on_wanted(*account, *origin, subject, *queue, up);
+                } else {
+                    let text = format!(
+                        "route: can not export {subject:?}, ignoring remote subscription request"
+                    );
+                    up.log(Level::Debug, text);
+                }
+            }
+            RouteOp::Unsubscribe {
+                account,
+                origin,
+                subject,
+                queue,
+            } => self.on_unwanted(*account, *origin, subject, *queue, up),
+            RouteOp::Message {
+                account,
+                origin,
+                message,
+                queues,
+            } => {
+                // Of an account that isn't known nobody here can want anything.
+                if let Some(account) = self.account(*account).and_then(|name| up.account(name)) {
+                    up.publish_in(account, *origin, message, queues);
+                }
+            }
+            RouteOp::Account { .. } => {}
+        }
+    }
+
+    fn on_wanted(
+        &mut self,
+        account: Option<&str>,
+        origin: Option<&str>,
+        subject: &str,
+        queue: Option<(&str, u32)>,
+        up: &mut dyn Upcalls,
+    ) {
+        let Some(name) = self.account(account) else {
+            return;
+        };
+        let weight = queue.map_or(1, |(_, weight)| weight);
+        let queue = queue.map(|(queue, _)| queue);
+        if let Some(account) = up.account(name) {
+            let wanted = Wanted {
+                account,
+                origin,
+                subject,
+                queue,
+            };
+            up.subscribe_in(&wanted, weight);
+            return self.meet(account, up);
+        }
+        if self.unknown_count >= UNKNOWN_INTEREST_MAX {
+            return;
+        }
+        let name: Box<str> = name.into();
+        let waiting = self.unknown.entry(name).or_default();
+        waiting.retain(|one| !one.is(origin, subject, queue));
+        waiting.push(Unknown {
+            origin: origin.map(Into::into),
+            subject: subject.into(),
+            queue: queue.map(Into::into),
+            weight,
+        });
+        self.unknown_count = self.unknown.values().map(Vec::len).sum();
+    }
+
+    fn on_unwanted(
+        &mut self,
+        account: Option<&str>,
+        origin: Option<&str>,
+        subject: &str,
+        queue: Option<&str>,
+        up: &mut dyn Upcalls,
+    ) {
+        let Some(name) = self.account(account) else {
+            return;
+        };
+        if let Some(account) = up.account(name) {
+            return up.unsubscribe_in(&Wanted {
+                account,
+                origin,
+                subject,
+                queue,
+            });
+        }
+        let name: Box<str> = name.into();
+        if let Some(waiting) = self.unknown.get_mut(&name) {
+            waiting.retain(|one| !one.is(origin, subject, queue));
+            self.unknown_count = self.unknown.values().map(Vec::len).sum();
+        }
+    }
+
+    /// The account of an operation: named, or that of this connection.
+    fn account<'a>(&'a self, named: Option<&'a str>) -> Option<&'a str> {
+        match &self.place {
+            Place::Pinned(account) => Some(account),
+            Place::Only | Place::Pool(_) => named,
+        }
+    }
+
+    /// spec: nats-server v2.15.1 server/client.go `processMsgResults`, `msgHeaderForRouteOrLeaf`
+    pub(crate) fn deliver(
+        &mut self,
+        message: &Message<'_>,
+        via: &Via<'_>,
+        out: &mut Vec<u8>,
+    ) -> Sent {
+        let origin = match via.source {
+            Source::Client(_) | Source::Internal => None,
+            Source::Link { is_hub: true, .. } => return Sent::Withheld,
+            // One hop, but for answers and for a group that has nobody else.
+            Source::Link {
+                kind: LinkKind::Route,
+                ..
+            } => {
+                if via.queues.is_empty() && !message.subject.starts_with(SERVICE_REPLY) {
+                    return Sent::Withheld;
+                }
+                None
+            }
+            Source::Link {
+                kind: LinkKind::Gateway,
+                ..
+            } => None,
+            Source::Link {
+                kind: LinkKind::Leaf,
+                ..
+            } => via.origin_cluster.filter(|_| self.peer.origins),
+        };
+        let Some(Met { name, .. }) = self.accounts.get(&via.account) else {
+            return Sent::Withheld;
+        };
+        let account = match &self.place {
+            Place::Pinned(_) => None,
+            Place::Only | Place::Pool(_) => Some(&**name),
+        };
+        if self.peer.headers {
+            encode::route_msg(out, account, origin, message, via.queues);
+        } else {
+            let bare = Message {
+                header: &[],
+                ..*message
+            };
+            encode::route_msg(out, account, origin, &bare, via.queues);
+        }
+        Sent::Sent
+    }
+
+    pub(crate) const fn heard(&mut self) {
+        self.pulse.heard();
+    }
+
+    pub(crate) fn ping(&mut self, now: Now, up: &mut dyn Upcalls) {
+        self.pulse.asks(now.mono);
+        encode::ping(up.out());
+    }
+
+    pub(crate) fn pong(&mut self, now: Now) {
+        self.pulse.pong(now.mono);
+    }
+
+    pub(crate) const fn deadline(&self) -> Instant {
+        self.pulse.deadline()
+    }
+
+    /// Pings; true when the line is dead.
+    pub(crate) fn on_time(&mut self, now: Now, up: &mut dyn Upcalls) -> bool {
+        match self.pulse.on_time(now.mono) {
+            Beat::Wait => false,
+            Beat::Ping => {
+                encode::ping(up.out());
+                false
+            }
+            Beat::Stale => true,
+        }
+    }
+
+    pub(crate) const fn rtt(&self) -> Option<core::time::Duration> {
+        self.pulse.rtt()
+    }
+}
+
+impl Unknown {
+    fn is(&self, origin: Option<&str>, subject: &str, queue: Option<&str>) -> bool {
+        (
+            self.origin.as_deref(),
+            &*self.subject,
+            self.queue.as_deref(),
+        ) == (origin, subject, queue)
+    }
+}
+
+/// Stands for a leafnode without a cluster.
+pub(crate) const NAMELESS: &str = "_";
+
+/// How the subjects of answers to services of other accounts begin.
+const SERVICE_REPLY: &str = "_R_.";
