@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use frond_broker::{Arrival, ClientUrls, Conn, Link};
+use frond_broker::{Arrival, ClientUrls, Conn, Link, LinkKind};
 use frond_clock::{Now, Rng};
 use frond_config::Config;
 
@@ -62,9 +62,23 @@ impl Node {
             made_up: Rng::seeded(fold(&self.seed.random) ^ CLUSTER_SALT).nuid(),
         };
         let routes = make(&seed);
+        self.ports.route = port;
         self.broker.rename_cluster(&routes.name, routes.is_dynamic);
         self.routes = Some(routes);
         self.publish_facts(now);
+    }
+
+    /// The `cluster` block is another: all routes end, and those that are wanted now begin.
+    pub(crate) fn reload_routes(&mut self, now: Now) {
+        let links = self.broker.link_statuses();
+        let links: Vec<_> = links.map(|(id, _, _)| id).collect();
+        for id in links {
+            if self.broker.link_kind(id) == LinkKind::Route {
+                self.broker.detach(now, id);
+            }
+        }
+        self.set_route_port(now, self.ports.route);
+        self.dial_routes(now);
     }
 
     /// The addresses of this machine that others may know it by.

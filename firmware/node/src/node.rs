@@ -61,6 +61,7 @@ pub(crate) struct Ports {
     pub(crate) leaf: u16,
     pub(crate) monitor: u16,
     pub(crate) websocket: u16,
+    pub(crate) route: u16,
 }
 
 /// What this server shows as `go`: clients expect a word there.

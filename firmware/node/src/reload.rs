@@ -36,6 +36,9 @@ impl Node {
         self.enable_accounts(now);
         self.reload_remotes(now, &former.leafnodes.remotes, links);
         self.want_remotes(now);
+        if former.cluster != self.config.cluster && self.routes.is_some() {
+            self.reload_routes(now);
+        }
         for change in &changes.options {
             let text = format!("Reloaded: {change}");
             self.outputs.push_back(Output::Log {

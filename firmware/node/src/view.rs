@@ -28,6 +28,8 @@ pub struct View<'a> {
     pub monitor_port: u16,
     /// Port `WebSocket` clients connect to; 0: none.
     pub websocket_port: u16,
+    /// The bound port for routes; 0 is none.
+    pub route_port: u16,
     /// Whether clients are led away and nobody new is let in.
     pub is_lame_duck: bool,
 }
@@ -50,6 +52,7 @@ impl Node {
             leaf,
             monitor,
             websocket,
+            route,
         } = self.ports;
         View {
             now,
@@ -64,6 +67,7 @@ impl Node {
             leaf_port: leaf,
             monitor_port: monitor,
             websocket_port: websocket,
+            route_port: route,
             is_lame_duck: self.lame_duck != LameDuck::Off,
         }
     }

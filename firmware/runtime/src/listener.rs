@@ -127,7 +127,7 @@ fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
         Listener::Client => core.tls().client(),
         Listener::Leaf => core.tls().leaf(),
         Listener::WebSocket => core.tls().websocket(),
-        Listener::Route => core.tls().route(),
+        Listener::Route => core.tls().cluster(),
     }
 }
 

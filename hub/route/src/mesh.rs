@@ -291,6 +291,15 @@ impl Mesh {
             .collect()
     }
 
+    /// Whether a configured address leads to a server.
+    pub(crate) fn is_configured(&self, server_id: &str) -> bool {
+        let state = self.0.borrow();
+        state
+            .peers
+            .get(server_id)
+            .is_some_and(|peer| peer.is_configured)
+    }
+
     /// Whether a server is connected.
     pub(crate) fn has(&self, server_id: &str) -> bool {
         self.0.borrow().peers.contains_key(server_id)

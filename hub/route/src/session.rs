@@ -1,10 +1,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use frond_account::AccountId;
-use frond_broker::{InterestChange, Level, LinkKind, LinkPeer, Sent, Source, Upcalls, Via, Wanted};
+use frond_broker::{
+    InterestChange, Level, LinkKind, LinkPeer, Sent, Source, Subjects, Upcalls, Via, Wanted,
+};
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
-use frond_wire::{Message, RouteOp, ServerInfo, encode};
+use frond_wire::{Message, RouteOp, ServerInfo, SubjectPermission, encode};
 
 use crate::interests::{Interests, Teller};
 use crate::limits::UNKNOWN_INTEREST_MAX;
@@ -37,6 +39,9 @@ pub(crate) struct PeerFacts {
     origins: bool,
     /// Also for those without a name.
     nameless: bool,
+    /// What it takes and gives, when it said so.
+    pub(crate) import: Option<Subjects>,
+    pub(crate) export: Option<Subjects>,
 }
 
 impl PeerFacts {
@@ -48,7 +53,16 @@ impl PeerFacts {
             // Who forgets interest without its origin is not told of it.
             origins: info.lnoc && info.lnocu,
             nameless: info.ln,
+            import: info.import.as_ref().map(subjects),
+            export: info.export.as_ref().map(subjects),
         }
+    }
+}
+
+fn subjects(told: &SubjectPermission) -> Subjects {
+    Subjects {
+        allow: told.allow.clone(),
+        deny: told.deny.clone(),
     }
 }
 

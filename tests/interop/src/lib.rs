@@ -25,6 +25,7 @@ mod setup;
 
 pub mod link;
 pub mod load;
+pub mod mesh;
 pub mod pair;
 mod proxy;
 mod random;

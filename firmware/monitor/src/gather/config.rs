@@ -93,7 +93,10 @@ fn cluster(view: &View<'_>) -> ClusterOptsVarz {
     ClusterOptsVarz {
         name: view.broker.facts().cluster.clone(),
         addr: listen.host.clone(),
-        cluster_port: listen.port,
+        cluster_port: match view.route_port {
+            0 => listen.port,
+            bound => bound,
+        },
         auth_timeout: options.authorization.timeout.as_secs_f64(),
         tls_timeout: tls_timeout(options.tls.as_ref()),
         tls_required: options.tls.is_some(),

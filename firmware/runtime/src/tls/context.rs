@@ -51,7 +51,7 @@ pub(crate) struct Contexts {
     proxies: RefCell<Vec<(Remote, Rc<Outbound>)>>,
     resolver: RefCell<Option<Rc<Outbound>>>,
     /// Both ends of a route are configured by the same block.
-    route: RefCell<Option<(Rc<Inbound>, Rc<Outbound>)>>,
+    route: RefCell<Option<Rc<Outbound>>>,
     season: Arc<Season>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Loaded {
     remotes: Vec<(Remote, Rc<Outbound>)>,
     proxies: Vec<(Remote, Rc<Outbound>)>,
     resolver: Option<Rc<Outbound>>,
-    route: Option<(Rc<Inbound>, Rc<Outbound>)>,
+    route: Option<Rc<Outbound>>,
 }
 
 impl Contexts {
@@ -106,11 +106,8 @@ impl Contexts {
             tls.pinned_certs.clear();
         }
         let route = config.cluster.tls.as_ref().map(|tls| {
-            let both = self.inbound(tls).and_then(|inbound| {
-                let outbound = self.outbound(tls)?;
-                Ok((Rc::new(inbound), Rc::new(outbound)))
-            });
-            both.map_err(|why| placed(tls, &why))
+            let outbound = self.outbound(tls);
+            outbound.map(Rc::new).map_err(|why| placed(tls, &why))
         });
         Ok(Loaded {
             route: route.transpose()?,
@@ -165,20 +162,15 @@ impl Contexts {
         self.websocket.borrow().clone()
     }
 
-    /// For the port of routes.
-    pub(crate) fn route(&self) -> Option<Rc<Inbound>> {
-        let route = self.route.borrow();
-        route.as_ref().map(|(inbound, _)| Rc::clone(inbound))
-    }
-
     /// For dialing routes.
     ///
     /// # Errors
     /// When they are not encrypted.
     pub(crate) fn route_outbound(&self) -> Result<Rc<Outbound>, String> {
         let route = self.route.borrow();
-        let outbound = route.as_ref().map(|(_, outbound)| Rc::clone(outbound));
-        outbound.ok_or_else(|| "routes have no certificate".to_owned())
+        route
+            .clone()
+            .ok_or_else(|| "routes have no certificate".to_owned())
     }
 
     /// For monitoring: the client port's certificate, and nobody is asked for one.

@@ -1,11 +1,13 @@
 use frond_broker::{
-    InterestChange, Level, Link, LinkKind, LinkStatus, LinkVerdict, Sent, Upcalls, Via,
+    InterestChange, Level, Link, LinkDetail, LinkKind, LinkStatus, LinkVerdict, RouteDetail, Sent,
+    Upcalls, Via,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
 
 use super::{PROTOCOL_VIOLATION, Route, STALE, Side, State, hello};
 use crate::limits::{JITTER, RECONNECT_INTERVAL};
+use crate::mesh::Place;
 
 impl Link for Route {
     fn kind(&self) -> LinkKind {
@@ -211,9 +213,18 @@ impl Link for Route {
                 status.name.clone_from(&session.peer.name);
                 status.server_id.clone_from(&session.peer.id);
                 status.rtt = session.rtt();
-                if let crate::mesh::Place::Pinned(account) = &session.place {
-                    status.account = account.to_string();
-                }
+                let account = match &session.place {
+                    Place::Pinned(account) => account.to_string(),
+                    Place::Only | Place::Pool(_) => String::new(),
+                };
+                status.account.clone_from(&account);
+                status.detail = LinkDetail::Route(RouteDetail {
+                    is_solicited: matches!(self.side, Side::Dialed(_)),
+                    is_configured: self.mesh.is_configured(&session.peer.id),
+                    import: session.peer.import.clone(),
+                    export: session.peer.export.clone(),
+                    account,
+                });
                 "up"
             }
         };
