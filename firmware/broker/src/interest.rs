@@ -29,6 +29,25 @@ pub(crate) struct Sub {
     pub(crate) tie: Tie,
 }
 
+impl Sub {
+    /// Whether the other servers of a cluster serve it themselves: imported services, and as long
+    /// as streams are not replicated the JetStream API, each server of its own streams.
+    pub(crate) fn stays_here(&self) -> bool {
+        match &self.owner {
+            Owner::Import(_) => true,
+            Owner::Internal(_) => is_api(&self.filter),
+            Owner::Client { .. } | Owner::Link { .. } | Owner::Responses => false,
+        }
+    }
+}
+
+/// `$JS.API.…`, or with the domain before `API`.
+fn is_api(filter: &str) -> bool {
+    let mut tokens = filter.split('.');
+    let is_streams = tokens.next() == Some("$JS");
+    is_streams && (tokens.next() == Some("API") || tokens.next() == Some("API"))
+}
+
 /// How a subscription is tied to others by imported messages.
 #[derive(Debug, Default)]
 pub(crate) enum Tie {

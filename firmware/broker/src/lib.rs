@@ -33,6 +33,7 @@ mod msgtrace_accounts;
 mod options;
 mod outbox;
 mod output;
+mod packs;
 mod publish;
 mod readiness;
 mod reload;
@@ -74,6 +75,7 @@ pub use link_detail::{
 };
 pub use outbox::Outbox;
 pub use output::{Output, Pack};
+pub use packs::{Packs, Settled};
 pub use setup::Setup;
 pub use taken::{Next, Taken};
 pub use trace::LineTrace;

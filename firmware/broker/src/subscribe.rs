@@ -154,7 +154,7 @@ impl Broker {
             queue: sub.queue.clone(),
             source,
             cluster,
-            stays_here: matches!(sub.owner, Owner::Import(_)),
+            stays_here: sub.stays_here(),
             delta: sign.saturating_mul(count),
         }
     }

@@ -187,7 +187,7 @@ impl Upcalls for Up<'_> {
                 queue: sub.queue.as_deref(),
                 source,
                 origin_cluster: cluster.as_deref(),
-                stays_here: matches!(sub.owner, Owner::Import(_)),
+                stays_here: sub.stays_here(),
                 delta,
             });
         }

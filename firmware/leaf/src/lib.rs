@@ -11,7 +11,6 @@ mod interests;
 pub mod limits;
 mod listener;
 mod loops;
-mod packs;
 mod pulse;
 mod remote;
 mod replies;

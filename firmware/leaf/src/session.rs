@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use frond_account::AccountId;
-use frond_broker::{InterestChange, LinkId, LinkKind, LinkPeer, Sent, Source, Upcalls, Via};
+use frond_broker::{InterestChange, LinkId, LinkKind, LinkPeer, Packs, Sent, Source, Upcalls, Via};
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
 use frond_wire::{Message, Op, encode};
@@ -10,7 +10,6 @@ use crate::gate::{Gate, JETSTREAM_CLUSTER_DENIED, JETSTREAM_DENIED, Role};
 use crate::interests::Interests;
 use crate::limits::PEER_SUBSCRIPTIONS_MAX;
 use crate::loops::{is_loop_subject, loop_subject};
-use crate::packs::Packs;
 use crate::pulse::{Beat, Pulse};
 use crate::replies::Replies;
 

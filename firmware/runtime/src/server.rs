@@ -204,6 +204,11 @@ impl Server {
             tracing::warn!("Cluster name was dynamically generated, consider setting one");
         }
         tracing::info!("Listening for route connections on {on}");
+        if config.jetstream.enabled {
+            tracing::warn!(
+                "JetStream is not replicated in the cluster yet: each server keeps streams of its own"
+            );
+        }
         ports.insert("cluster", vec![url_of("nats-route", &listener)]);
         Ok(Some(listener))
     }

@@ -1,6 +1,7 @@
 use core::time::Duration;
 
 use frond_account::{Permissions, SubjectRules};
+use frond_broker::{Compression, Packing};
 use frond_config::{Cluster, Config, Secret};
 use frond_wire::{RouteConnect, SubjectPermission};
 
@@ -38,6 +39,8 @@ pub struct Plan {
     pub ping_interval: Duration,
     /// Unanswered pings before a route is closed.
     pub pings_outstanding_max: u32,
+    /// How much routes are compressed.
+    pub compression: Compression,
     /// Whether routes are encrypted.
     pub tls: bool,
     /// Whether messages of clients may have headers.
@@ -74,6 +77,7 @@ impl Plan {
             connect_backoff: cluster.connect_backoff,
             ping_interval: cluster.ping_interval(config.ping_interval),
             pings_outstanding_max: u32::try_from(ping_max).unwrap_or(u32::MAX),
+            compression: compression(&cluster.compression),
             tls: cluster.tls.is_some(),
             headers: !config.no_header_support,
         }
@@ -124,6 +128,19 @@ impl Plan {
             rules.map(|rules| told(&rules.publish)),
             rules.map(|rules| told(&rules.subscribe)),
         )
+    }
+}
+
+fn compression(given: &frond_config::Compression) -> Compression {
+    use frond_config::Compression as Given;
+    match given {
+        Given::NotSupported => Compression::NotSupported,
+        Given::Off => Compression::Off,
+        Given::Accept => Compression::Accept,
+        Given::Fast => Compression::Fixed(Packing::Fast),
+        Given::Better => Compression::Fixed(Packing::Better),
+        Given::Best => Compression::Fixed(Packing::Best),
+        Given::Auto(steps) => Compression::Auto(steps.clone()),
     }
 }
 

@@ -1,14 +1,13 @@
+mod dialing;
 mod gossip;
 mod hello;
 mod link;
 
-use frond_broker::{ClientUrls, Level, Upcalls};
+use frond_broker::{ClientUrls, Level, Packs, Settled, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{RouteConnect, ServerInfo, encode};
 
-use crate::limits::{
-    BACKOFF_MAX, DIAL_GRACE, DIAL_TIMEOUT, GREETING_TIMEOUT, JITTER, RECONNECT_INTERVAL,
-};
+use crate::limits::GREETING_TIMEOUT;
 use crate::mesh::{Asked, Joined, Mesh, NoPlace, Place};
 use crate::session::{PeerFacts, Session};
 use crate::target::Target;
@@ -19,6 +18,8 @@ pub struct Route {
     mesh: Mesh,
     side: Side,
     state: State,
+    /// Of the connection there is.
+    packs: Option<Packs>,
     /// The peer's own words for why it is about to close.
     said: Option<String>,
     last_error: Option<String>,
@@ -131,32 +132,20 @@ impl Route {
             mesh,
             side,
             state: State::Idle,
+            packs: None,
             said: None,
             last_error: None,
         }
     }
 
-    fn dial(&mut self, now: Now, up: &mut dyn Upcalls) {
-        let Side::Dialed(dialed) = &mut self.side else {
-            return;
-        };
-        self.said = None;
-        dialed.attempts += 1;
-        self.state = State::Dialing {
-            until: now.mono + DIAL_TIMEOUT + DIAL_GRACE,
-        };
-        let target = &dialed.target;
-        let tls = self.mesh.planned(|plan| plan.tls);
-        let name = tls.then(|| self.mesh.server_name(target));
-        up.dial(&target.host, target.port, DIAL_TIMEOUT, name.as_deref());
-    }
-
     /// Connected: a dialer says who it is, and unless it has to choose a place first, all.
     fn greet(&mut self, now: Now, up: &mut dyn Upcalls) {
         let until = now.mono + GREETING_TIMEOUT;
+        let wish = self.mesh.planned(|plan| plan.compression.clone());
+        self.packs = Some(Packs::new(&wish, now.mono, up));
         match &self.side {
             Side::Accepted => {
-                let info = hello::info(&self.mesh, None, up);
+                let info = hello::info(&self.mesh, None, self.compression(), up);
                 encode::info(up.out(), &info);
                 let (required, timeout) = self
                     .mesh
@@ -168,7 +157,7 @@ impl Route {
                 let connect = hello::connect(&self.mesh, &dialed.target, up.server());
                 encode::connect(up.out(), &connect);
                 if !self.delays_info() {
-                    let info = hello::info(&self.mesh, Some(dialed), up);
+                    let info = hello::info(&self.mesh, Some(dialed), self.compression(), up);
                     encode::info(up.out(), &info);
                 }
                 self.state = State::AwaitingInfo { until };
@@ -181,9 +170,51 @@ impl Route {
         match &self.side {
             Side::Accepted => false,
             Side::Dialed(dialed) => {
-                dialed.account.is_none() && self.mesh.planned(|plan| plan.pool_size.is_some())
+                let has_pool = self.mesh.planned(|plan| plan.pool_size.is_some());
+                self.mesh.planned(|plan| plan.compression.is_wanted())
+                    || (dialed.account.is_none() && has_pool)
             }
         }
+    }
+
+    /// As it is called in `INFO`: the wish, then what came of it.
+    fn compression(&self) -> &'static str {
+        match &self.packs {
+            Some(packs) if packs.is_open() || packs.name() == "off" => packs.told(),
+            Some(packs) => packs.name(),
+            None => "off",
+        }
+    }
+
+    /// The peer's first word on compression: true when both ends switch to it, and the peer
+    /// tells of itself once more.
+    ///
+    /// spec: nats-server v2.15.1 server/route.go `negotiateRouteCompression`
+    fn packs_with(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) -> bool {
+        let Some(packs) = self.packs.as_mut().filter(|packs| packs.is_open()) else {
+            return false;
+        };
+        let name = match packs.settle(now.mono, &info.compression) {
+            Settled::Bare => return false,
+            Settled::Packed(name) => name,
+            Settled::Unknown(text) => {
+                self.fail(now, Some(&text), &text, PROTOCOL_VIOLATION, up);
+                return true;
+            }
+        };
+        match &self.side {
+            Side::Accepted => {
+                packs.begin(up);
+                let own = hello::info(&self.mesh, None, name, up);
+                encode::info(up.out(), &own);
+            }
+            Side::Dialed(dialed) => {
+                let own = hello::info(&self.mesh, Some(dialed), name, up);
+                encode::info(up.out(), &own);
+                packs.begin(up);
+            }
+        }
+        true
     }
 
     fn on_connect(&mut self, json: &[u8], until: Instant, up: &mut dyn Upcalls) {
@@ -216,6 +247,9 @@ impl Route {
     fn on_first_info(&mut self, now: Now, mut info: ServerInfo, up: &mut dyn Upcalls) {
         if info.server_id == up.server().id {
             return self.end_for_good(DUPLICATE_ROUTE, "this is the server itself", up);
+        }
+        if self.packs_with(now, &info, up) {
+            return;
         }
         let name = (info.cluster.as_str(), info.cluster_dynamic);
         if let Err(text) = hello::agree(&self.mesh, name, up) {
@@ -278,9 +312,10 @@ impl Route {
             Place::Only | Place::Pool(_) => None,
         };
         let mut grows = false;
+        let (delays, compression) = (self.delays_info(), self.compression());
         if let Side::Dialed(dialed) = &mut self.side {
-            if dialed.account.is_none() && self.mesh.planned(|plan| plan.pool_size.is_some()) {
-                let mut own = hello::info(&self.mesh, Some(dialed), up);
+            if delays {
+                let mut own = hello::info(&self.mesh, Some(dialed), compression, up);
                 if let Place::Pool(index) = &place {
                     own.route_pool_idx = i64::try_from(*index).unwrap_or(i64::MAX);
                     grows = self.mesh.has_room(&info.server_id);
@@ -391,75 +426,6 @@ impl Route {
         }
         for parked in left.parked {
             up.wake(parked);
-        }
-    }
-
-    /// Plans the next dial, or ends.
-    fn wait(&mut self, now: Now, words: &str, up: &mut dyn Upcalls) {
-        let Side::Dialed(dialed) = &mut self.side else {
-            self.state = State::Ended;
-            return;
-        };
-        let retries = self.mesh.planned(|plan| plan.connect_retries);
-        let backs_off = self.mesh.planned(|plan| plan.connect_backoff);
-        let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
-        let jitter = core::time::Duration::from_nanos(up.random().below(jitter));
-        let was_up = dialed.attempts == 0;
-        let pause = match &dialed.reason {
-            // The one attempt after a loss comes soon.
-            Reason::Told { .. } | Reason::Further { .. } if was_up => jitter,
-            Reason::Told { server_id, .. } if dialed.attempts > retries => {
-                self.mesh.give_up(server_id, dialed.account.as_deref());
-                self.state = State::Ended;
-                return up.detach();
-            }
-            // The pool grows again when the first connection is there again.
-            Reason::Further { server_id } if !self.mesh.has(server_id) => {
-                self.state = State::Ended;
-                return up.detach();
-            }
-            Reason::Configured if backs_off && !dialed.has_been_up => {
-                let doublings = u32::try_from(dialed.attempts.min(6)).unwrap_or(6);
-                BACKOFF_MAX.min(RECONNECT_INTERVAL * 2_u32.pow(doublings.saturating_sub(1)))
-            }
-            Reason::Configured | Reason::Further { .. } | Reason::Told { .. } => {
-                RECONNECT_INTERVAL + jitter
-            }
-        };
-        self.complain(words, up);
-        self.state = State::Waiting {
-            until: now.mono + pause,
-        };
-    }
-
-    /// Says what is wrong: once for each cause, and with every so manieth dial.
-    fn complain(&mut self, words: &str, up: &mut dyn Upcalls) {
-        let Side::Dialed(dialed) = &mut self.side else {
-            return;
-        };
-        self.last_error = Some(words.to_owned());
-        // We leave, not they.
-        if words.ends_with("Server Shutdown") {
-            return;
-        }
-        let facts = up.server();
-        let every = if dialed.has_been_up {
-            facts.reconnect_error_reports
-        } else {
-            facts.connect_error_reports
-        };
-        let is_due = dialed.attempts > 0 && dialed.attempts.checked_rem(every) == Some(0);
-        if dialed.logged.as_deref() == Some(words) && !is_due {
-            return;
-        }
-        dialed.logged = Some(words.to_owned());
-        // One of the routes to a server speaks for all.
-        if dialed.account.is_none() && dialed.reason == Reason::Configured {
-            let text = format!(
-                "route: no connection to {}: {words}; trying again",
-                dialed.target
-            );
-            up.log(Level::Warn, text);
         }
     }
 }

@@ -17,7 +17,7 @@ use async_nats::{Client, HeaderMap, Subscriber};
 use futures_util::StreamExt as _;
 use interop::link::{connect, connect_as, echo, reaches};
 use interop::mesh::Mesh;
-use interop::{Kind, Server, Setup, free_port, wait_for};
+use interop::{Kind, Pki, Server, Setup, free_port, nats, run, wait_for};
 use serde_json::Value;
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -333,6 +333,81 @@ fn a_cluster_without_a_name_finds_one() {
         mesh.meshed();
         for at in 0..kinds.len() {
             assert_eq!(mesh.look(at, "/varz")["cluster"]["name"], "C7");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_routes_carry_the_same() {
+    for kinds in MESHES {
+        for (first, others, shown) in [
+            ("s2_fast", "accept", Some("s2_fast")),
+            ("accept", "s2_better", None),
+            ("s2_auto", "s2_auto", None),
+            ("off", "s2_fast", Some("off")),
+        ] {
+            let mesh = Mesh::of(kinds, |at| {
+                let mode = if at == 0 { first } else { others };
+                (format!("compression: {mode}"), String::new())
+            });
+            mesh.meshed();
+            let clients = clients(&mesh).await;
+            for (from, to) in [(0, 1), (1, 2), (2, 0)] {
+                let mut heard = clients[to].subscribe("big").await.unwrap();
+                clients[to].flush().await.unwrap();
+                mesh.hears_of(from, "big");
+                let text = b"a receipt for tea and milk; ".repeat(10_000);
+                for payload in [text, vec![7; 1_000_000], b"x".to_vec()] {
+                    clients[from]
+                        .publish("big", payload.clone().into())
+                        .await
+                        .unwrap();
+                    assert!(next(&mut heard).await.payload == payload, "{kinds:?}");
+                }
+                drop(heard);
+                clients[to].flush().await.unwrap();
+            }
+            let routes = mesh.routes(0);
+            let used: Vec<_> = routes.iter().map(|route| &route["compression"]).collect();
+            assert!(
+                shown.is_none_or(|shown| used.iter().all(|used| **used == shown)),
+                "{kinds:?} {first} {others}: {used:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn encrypted_routes_form_a_cluster_and_plain_servers_stay_outside() {
+    let pki = Pki::new("authority");
+    pki.server("node");
+    let tls = format!("tls {{ {} }}", pki.block("node"));
+    for kinds in MESHES {
+        Mesh::new(kinds, &tls, "").meshed();
+        let mesh = Mesh::of(kinds, |at| {
+            let own = if at == 2 { String::new() } else { tls.clone() };
+            (own, String::new())
+        });
+        mesh.meshed_among(&[0, 1]);
+        assert!(mesh.known(2).is_empty(), "{kinds:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_nats_cli_sees_one_system() {
+    let accounts =
+        "accounts { SYS: { users: [ { user: sys, password: sys } ] } }\nsystem_account: SYS";
+    for kinds in MESHES {
+        let mesh = Mesh::new(kinds, "", accounts);
+        mesh.meshed();
+        for server in &mesh.servers {
+            for words in [["server", "list"], ["server", "ping"]] {
+                let mut command = nats(server, &["--user", "sys", "--password", "sys"]);
+                let ended = run(command.args(words).arg("3"));
+                for name in ["s0", "s1", "s2"] {
+                    assert!(ended.text.contains(name), "{kinds:?} {words:?}: {ended:?}");
+                }
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
-use frond_broker::{InterestChange, Level, Link, LinkStatus, LinkVerdict, Sent, Upcalls, Via};
+use frond_broker::{
+    InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Upcalls, Via,
+};
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
 
 use super::{Accept, NONCE_CHARS, PROTOCOL_VIOLATION, STALE, State, UNAUTHORIZED};
 use crate::gate::Role;
-use crate::packs::Packs;
 
 impl Link for Accept {
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls) {

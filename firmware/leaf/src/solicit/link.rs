@@ -1,9 +1,10 @@
-use frond_broker::{InterestChange, Level, Link, LinkStatus, LinkVerdict, Sent, Upcalls, Via};
+use frond_broker::{
+    InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Upcalls, Via,
+};
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, encode};
 
 use super::{PROTOCOL_VIOLATION, STALE, Solicit, State};
-use crate::packs::Packs;
 use crate::trouble::Trouble;
 
 impl Link for Solicit {

@@ -28,7 +28,12 @@ pub(super) fn connect(mesh: &Mesh, target: &Target, own: &ServerFacts) -> RouteC
     }
 }
 
-pub(super) fn info(mesh: &Mesh, dialed: Option<&Dialed>, up: &mut dyn Upcalls) -> ServerInfo {
+pub(super) fn info(
+    mesh: &Mesh,
+    dialed: Option<&Dialed>,
+    compression: &str,
+    up: &mut dyn Upcalls,
+) -> ServerInfo {
     let nonce = up.random().base62(NONCE_CHARS);
     let urls = up.own_urls();
     let (own, cluster, plan) = (up.server(), mesh.cluster_name(), mesh.plan());
@@ -63,7 +68,7 @@ pub(super) fn info(mesh: &Mesh, dialed: Option<&Dialed>, up: &mut dyn Upcalls) -
         connect_urls,
         ws_connect_urls,
         ldm: mesh.is_leaving(),
-        compression: "off".to_owned(),
+        compression: compression.to_owned(),
         import,
         export,
         lnoc: true,

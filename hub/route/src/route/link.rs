@@ -1,6 +1,6 @@
 use frond_broker::{
-    InterestChange, Level, Link, LinkDetail, LinkKind, LinkStatus, LinkVerdict, RouteDetail, Sent,
-    Upcalls, Via,
+    InterestChange, Level, Link, LinkDetail, LinkKind, LinkStatus, LinkVerdict, Packs, RouteDetail,
+    Sent, Upcalls, Via,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
@@ -38,6 +38,9 @@ impl Link for Route {
             (_, Op::Ping) => encode::pong(up.out()),
             (State::Up { session, grows }, Op::Pong) => {
                 session.pong(now);
+                if let (Some(packs), Some(rtt)) = (&mut self.packs, session.rtt()) {
+                    packs.suit(rtt, up);
+                }
                 if core::mem::take(grows) {
                     let id = session.peer.id.clone();
                     self.grow(&id, up);
@@ -117,7 +120,7 @@ impl Link for Route {
     fn leaving(&mut self, up: &mut dyn Upcalls) {
         self.mesh.leave_slowly();
         if matches!(self.state, State::Up { .. }) {
-            let info = hello::info(&self.mesh, None, up);
+            let info = hello::info(&self.mesh, None, self.compression(), up);
             encode::info(up.out(), &info);
         }
     }
@@ -193,7 +196,7 @@ impl Link for Route {
     fn status(&self) -> LinkStatus {
         let mut status = LinkStatus {
             kind: "route",
-            compression: "off",
+            compression: self.packs.as_ref().map_or("off", Packs::name),
             last_error: self.last_error.clone(),
             ..LinkStatus::default()
         };

@@ -1,11 +1,11 @@
 use core::time::Duration;
 
-use frond_broker::{Agreed, Compression, Upcalls};
+use crate::{Agreed, Compression, Upcalls};
 use frond_clock::Instant;
 
 /// How one connection is compressed: what this end wants, and what came of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Packs {
+pub struct Packs {
     wish: Compression,
     agreed: Option<Agreed>,
     since: Instant,
@@ -13,7 +13,7 @@ pub(crate) struct Packs {
 
 /// What an `INFO` of the peer led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub enum Settled {
     /// Everything goes on uncompressed.
     Bare,
     /// Both ends switch, this one calling its part so.
@@ -25,7 +25,8 @@ pub(crate) enum Settled {
 impl Packs {
     /// For a connection that is there since `now`. A WebSocket is compressed by its own means:
     /// frames beneath it are nothing that a proxy on the way would let pass.
-    pub(crate) fn new(wish: &Compression, now: Instant, up: &dyn Upcalls) -> Self {
+    #[must_use]
+    pub fn new(wish: &Compression, now: Instant, up: &dyn Upcalls) -> Self {
         let wish = if up.is_websocket() && *wish != Compression::NotSupported {
             Compression::Off
         } else {
@@ -39,17 +40,19 @@ impl Packs {
     }
 
     /// As this end tells it in its `INFO`.
-    pub(crate) const fn told(&self) -> &'static str {
+    #[must_use]
+    pub const fn told(&self) -> &'static str {
         self.wish.name()
     }
 
     /// Whether there is something to agree on, and both ends have not.
-    pub(crate) const fn is_open(&self) -> bool {
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
         self.agreed.is_none() && self.wish.is_wanted()
     }
 
     /// The peer calls its wish so.
-    pub(crate) fn settle(&mut self, now: Instant, peer: &str) -> Settled {
+    pub fn settle(&mut self, now: Instant, peer: &str) -> Settled {
         let rtt = now.since(self.since);
         match self.wish.agree(peer, rtt) {
             Ok(agreed) => {
@@ -64,14 +67,14 @@ impl Packs {
     }
 
     /// From here on frames are written and read.
-    pub(crate) fn begin(&self, up: &mut dyn Upcalls) {
+    pub fn begin(&self, up: &mut dyn Upcalls) {
         if let Some(Agreed::Packed(packing)) = self.agreed {
             up.pack(packing);
         }
     }
 
     /// A round trip takes that long: more or less is done.
-    pub(crate) fn suit(&mut self, rtt: Duration, up: &mut dyn Upcalls) {
+    pub fn suit(&mut self, rtt: Duration, up: &mut dyn Upcalls) {
         let Some(Agreed::Packed(before)) = self.agreed else {
             return;
         };
@@ -82,7 +85,8 @@ impl Packs {
     }
 
     /// As it is called in `CONNECT` and in monitoring.
-    pub(crate) const fn name(&self) -> &'static str {
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
         match self.agreed {
             Some(agreed) => agreed.name(),
             None => Agreed::Off.name(),

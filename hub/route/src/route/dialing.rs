@@ -1,0 +1,93 @@
+//! When a route is dialed, and dialed again.
+
+use frond_broker::{Level, Upcalls};
+use frond_clock::Now;
+
+use super::{Reason, Route, Side, State};
+use crate::limits::{BACKOFF_MAX, DIAL_GRACE, DIAL_TIMEOUT, JITTER, RECONNECT_INTERVAL};
+
+impl Route {
+    pub(super) fn dial(&mut self, now: Now, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &mut self.side else {
+            return;
+        };
+        self.said = None;
+        dialed.attempts += 1;
+        self.state = State::Dialing {
+            until: now.mono + DIAL_TIMEOUT + DIAL_GRACE,
+        };
+        let target = &dialed.target;
+        let tls = self.mesh.planned(|plan| plan.tls);
+        let name = tls.then(|| self.mesh.server_name(target));
+        up.dial(&target.host, target.port, DIAL_TIMEOUT, name.as_deref());
+    }
+
+    /// Plans the next dial, or ends.
+    pub(super) fn wait(&mut self, now: Now, words: &str, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &mut self.side else {
+            self.state = State::Ended;
+            return;
+        };
+        let retries = self.mesh.planned(|plan| plan.connect_retries);
+        let backs_off = self.mesh.planned(|plan| plan.connect_backoff);
+        let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
+        let jitter = core::time::Duration::from_nanos(up.random().below(jitter));
+        let was_up = dialed.attempts == 0;
+        let pause = match &dialed.reason {
+            // The one attempt after a loss comes soon.
+            Reason::Told { .. } | Reason::Further { .. } if was_up => jitter,
+            Reason::Told { server_id, .. } if dialed.attempts > retries => {
+                self.mesh.give_up(server_id, dialed.account.as_deref());
+                self.state = State::Ended;
+                return up.detach();
+            }
+            // The pool grows again when the first connection is there again.
+            Reason::Further { server_id } if !self.mesh.has(server_id) => {
+                self.state = State::Ended;
+                return up.detach();
+            }
+            Reason::Configured if backs_off && !dialed.has_been_up => {
+                let doublings = u32::try_from(dialed.attempts.min(6)).unwrap_or(6);
+                BACKOFF_MAX.min(RECONNECT_INTERVAL * 2_u32.pow(doublings.saturating_sub(1)))
+            }
+            Reason::Configured | Reason::Further { .. } | Reason::Told { .. } => {
+                RECONNECT_INTERVAL + jitter
+            }
+        };
+        self.complain(words, up);
+        self.state = State::Waiting {
+            until: now.mono + pause,
+        };
+    }
+
+    /// Says what is wrong: once for each cause, and with every so manieth dial.
+    fn complain(&mut self, words: &str, up: &mut dyn Upcalls) {
+        let Side::Dialed(dialed) = &mut self.side else {
+            return;
+        };
+        self.last_error = Some(words.to_owned());
+        // We leave, not they.
+        if words.ends_with("Server Shutdown") {
+            return;
+        }
+        let facts = up.server();
+        let every = if dialed.has_been_up {
+            facts.reconnect_error_reports
+        } else {
+            facts.connect_error_reports
+        };
+        let is_due = dialed.attempts > 0 && dialed.attempts.checked_rem(every) == Some(0);
+        if dialed.logged.as_deref() == Some(words) && !is_due {
+            return;
+        }
+        dialed.logged = Some(words.to_owned());
+        // One of the routes to a server speaks for all.
+        if dialed.account.is_none() && dialed.reason == Reason::Configured {
+            let text = format!(
+                "route: no connection to {}: {words}; trying again",
+                dialed.target
+            );
+            up.log(Level::Warn, text);
+        }
+    }
+}
