@@ -52,6 +52,15 @@ impl Broker {
         self.offers.own = urls;
     }
 
+    /// Where clients are told to find servers; nothing while there was never another.
+    #[must_use]
+    pub fn client_urls(&self) -> ClientUrls {
+        ClientUrls {
+            tcp: self.offers.tcp(),
+            websocket: self.offers.websocket(),
+        }
+    }
+
     pub(crate) fn offer(&mut self, server_id: &str, urls: ClientUrls) {
         let before = (self.offers.tcp(), self.offers.websocket());
         if urls == ClientUrls::default() {

@@ -34,12 +34,15 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
 fn settings(view: &View<'_>) -> Settings {
     let config = view.config;
     let monitor = config.monitor.as_ref();
+    let told = view.broker.client_urls();
     Settings {
         host: config.host.clone(),
         port: view.client_port,
         auth_required: view.broker.directory().auth_required(),
         tls_required: config.tls.is_some() && !config.allow_non_tls,
         tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
+        connect_urls: told.tcp,
+        ws_connect_urls: told.websocket,
         max_connections: config.limits.max_connections,
         max_subscriptions: config.limits.max_subscriptions.unwrap_or_default(),
         ping_interval: nanos(config.ping_interval),

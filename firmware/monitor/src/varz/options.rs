@@ -39,6 +39,10 @@ pub(crate) struct Settings {
     pub(crate) tls_required: bool,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) tls_verify: bool,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) connect_urls: Vec<String>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) ws_connect_urls: Vec<String>,
     pub(crate) max_connections: u64,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) max_subscriptions: u64,
