@@ -8,6 +8,7 @@ use crate::broker::AccountState;
 use crate::connection::{Kind, State};
 use crate::interest::Interest;
 use crate::links::Scope;
+use crate::mapped_reply::ShownReplies;
 use crate::sharing::Shared;
 use crate::{Broker, Conn, Traffic};
 
@@ -23,8 +24,15 @@ impl Broker {
                 traffic: Traffic::default(),
                 slow_consumers: 0,
                 sharing: Shared::default(),
+                replies: ShownReplies::default(),
             });
         }
+    }
+
+    pub(crate) fn account_ids(&self) -> Vec<AccountId> {
+        let accounts = (0_u32..).zip(self.directory.accounts());
+        let existing = accounts.filter(|(_, account)| account.exists);
+        existing.map(|(id, _)| AccountId(id)).collect()
     }
 
     pub(crate) fn account_state(&mut self, account: AccountId) -> Option<&mut AccountState> {

@@ -9,10 +9,12 @@ use frond_wire::{ServerInfo, Step, encode};
 
 use crate::closing::ClosedRing;
 use crate::connection::{Connection, Kind, Session};
+use crate::crossings::Crossings;
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::latency::Notice;
 use crate::limits::{CONNECTION_BYTES, DELIVERIES_PER_TURN, OPERATIONS_PER_TURN, SECURED_BYTES};
 use crate::links::LinkSlot;
+use crate::mapped_reply::ShownReplies;
 use crate::msgtrace::Tracing;
 use crate::readiness::Readiness;
 use crate::sharing::Shared;
@@ -73,6 +75,7 @@ pub struct Broker {
     /// The WebSocket listener, when there is one.
     pub(crate) websockets: Option<Box<Front>>,
     pub(crate) offers: Offers,
+    pub(crate) crossings: Crossings,
     /// Whether clients are asked to go elsewhere.
     pub(crate) lame_duck: bool,
 }
@@ -86,6 +89,8 @@ pub(crate) struct AccountState {
     pub(crate) traffic: Traffic,
     pub(crate) slow_consumers: u64,
     pub(crate) sharing: Shared,
+    /// What this server was shown of replies that a gateway mapped.
+    pub(crate) replies: ShownReplies,
 }
 
 /// What a timer is for.
@@ -141,6 +146,7 @@ impl Broker {
             tracing: None,
             websockets: None,
             offers: Offers::default(),
+            crossings: Crossings::default(),
             lame_duck: false,
         };
         broker.grow_accounts();

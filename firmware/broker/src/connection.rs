@@ -8,6 +8,7 @@ use frond_wire::{ConnectInfo, Dialect, Parser};
 
 use crate::interest::SubId;
 use crate::limits::{TRACKED_REPLIES_BYTES_MAX, TRACKED_REPLIES_MAX};
+use crate::mapped_reply::{MAPPED_PREFIX, ShownReplies};
 use crate::options::Options;
 use crate::{Address, Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security, Upgrade};
 
@@ -92,6 +93,8 @@ pub(crate) struct Session {
     /// By the client's own names.
     pub(crate) subs: HashMap<Box<str>, SubId>,
     pub(crate) replies: HashMap<Box<str>, Reply>,
+    /// What it was shown of replies that a gateway mapped.
+    pub(crate) shown_replies: Option<Box<ShownReplies>>,
     /// What their subjects took when they came; those that went are in it until it is full.
     replies_bytes: usize,
     pub(crate) nonce: Box<str>,
@@ -212,6 +215,18 @@ impl Connection {
 }
 
 impl Session {
+    /// What the client is shown of a reply; it may answer to that.
+    pub(crate) fn show_reply<'a>(&mut self, reply: &'a str, now: Instant) -> &'a str {
+        let shown = if reply.starts_with(MAPPED_PREFIX) {
+            let replies = self.shown_replies.get_or_insert_default();
+            replies.show(reply, now)
+        } else {
+            reply
+        };
+        self.track_reply(shown, now);
+        shown
+    }
+
     pub(crate) fn new(account: AccountId, nonce: String, now: Instant) -> Self {
         Self {
             state: State::Greeted,
@@ -222,6 +237,7 @@ impl Session {
             proxy: None,
             subs: HashMap::new(),
             replies: HashMap::new(),
+            shown_replies: None,
             replies_bytes: 0,
             nonce: nonce.into(),
             ping: Ping::default(),

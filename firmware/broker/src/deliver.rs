@@ -97,9 +97,9 @@ impl Broker {
         if sub.filtered && permissions(session).is_some_and(|p| !p.may_receive(shown.subject)) {
             return false;
         }
-        if let Some(reply) = shown.reply {
-            session.track_reply(reply, self.now.mono);
-        }
+        shown.reply = shown
+            .reply
+            .map(|reply| session.show_reply(reply, self.now.mono));
         if !session.options.headers {
             shown.header = &[];
         }
@@ -148,9 +148,14 @@ impl Broker {
     fn deliver_internal(&mut self, account: AccountId, id: u64, delivery: &mut Delivery<'_>) {
         let from = self.source_of(delivery.publication.origin);
         let trace = self.trace_internal();
+        let reply = delivery.shown.reply;
+        let shown = Message {
+            reply: reply.map(|reply| self.show_reply(account, reply)),
+            ..delivery.shown
+        };
         let copy = delivery
             .copy
-            .get_or_insert_with(|| MessageBuf::copy_of(&delivery.shown));
+            .get_or_insert_with(|| MessageBuf::copy_of(&shown));
         self.outputs.push_back(Output::Internal {
             account,
             id,

@@ -7,7 +7,7 @@ use frond_wire::Message;
 
 use crate::deliver::HEAD_BYTES_MAX;
 use crate::interest::{Group, Matches};
-use crate::publish::{ACK_PREFIX, Origin, Publication};
+use crate::publish::{Origin, Publication};
 use crate::{Broker, LinkId, Sent, Via};
 
 impl Broker {
@@ -18,12 +18,7 @@ impl Broker {
         matches: &Rc<Matches>,
         picks: &[(LinkId, usize)],
     ) -> bool {
-        let with_subject = publication.shown.and_then(|shown| {
-            let reply = publication.message.reply?;
-            reply
-                .starts_with(ACK_PREFIX)
-                .then(|| format!("{reply}@{shown}"))
-        });
+        let with_subject = publication.deliverable_reply();
         let message = Message {
             reply: with_subject.as_deref().or(publication.message.reply),
             ..*publication.message
@@ -85,7 +80,7 @@ impl Broker {
         false
     }
 
-    fn deliver_to_link(
+    pub(crate) fn deliver_to_link(
         &mut self,
         id: LinkId,
         publication: &Publication<'_>,

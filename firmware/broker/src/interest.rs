@@ -123,6 +123,8 @@ pub(crate) struct Matches {
     pub(crate) links: Vec<LinkId>,
     /// Links bound to another account, and the import that brings them the message.
     pub(crate) importing: Vec<(LinkId, Arc<StreamImport>)>,
+    /// Links to other clusters with at least one plain subscription.
+    pub(crate) gateways: Vec<LinkId>,
     /// Queue groups.
     pub(crate) groups: Vec<Group>,
 }
@@ -298,6 +300,7 @@ impl Matches {
     fn fill(&mut self, tree: &Tree<SubId>, subject: &str, subs: &Slab<Sub>) {
         self.plain.clear();
         self.links.clear();
+        self.gateways.clear();
         self.groups.clear();
         tree.for_each_match(subject, &mut |id| {
             if let Some(sub) = subs.get(*id) {
@@ -308,14 +311,14 @@ impl Matches {
 
     /// Plain subscriptions, links and queue groups.
     fn len(&self) -> usize {
-        self.plain.len() + self.links.len() + self.groups.len()
+        self.plain.len() + self.links.len() + self.gateways.len() + self.groups.len()
     }
 
     /// How many there are, members of queue groups included.
     fn subscribers(&self) -> usize {
         let groups = self.groups.iter();
         let members = groups.map(|group| group.local.len() + group.remote.len());
-        self.plain.len() + self.links.len() + members.sum::<usize>()
+        self.plain.len() + self.links.len() + self.gateways.len() + members.sum::<usize>()
     }
 
     fn add(&mut self, id: SubId, sub: &Sub) {
@@ -327,6 +330,18 @@ impl Matches {
         match (&sub.queue, &sub.owner) {
             (_, Owner::Import(_) | Owner::Responses)
             | (None, Owner::Client { .. } | Owner::Internal(_)) => self.plain.push(id),
+            (
+                None,
+                Owner::Link {
+                    link,
+                    kind: LinkKind::Gateway,
+                    ..
+                },
+            ) => {
+                if !self.gateways.contains(link) {
+                    self.gateways.push(*link);
+                }
+            }
             (None, Owner::Link { link, .. }) => {
                 if !self.links.contains(link) {
                     self.links.push(*link);

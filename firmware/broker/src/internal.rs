@@ -21,15 +21,23 @@ impl Broker {
         shown: Option<&str>,
     ) -> bool {
         self.now = now;
-        let taken = self.publish(&Publication {
-            account,
-            message,
+        let publication = Publication {
             shown,
-            origin: Origin::Internal,
-            leaf_cluster: None,
-            queues: None,
-            hop: None,
-        });
+            ..Publication::new(account, message, Origin::Internal)
+        };
+        let taken = match self.mapped_for(account, message.subject) {
+            Some(mapped) => {
+                let message = &Message {
+                    subject: &mapped,
+                    ..*message
+                };
+                self.publish_mapped(&Publication {
+                    message,
+                    ..publication
+                })
+            }
+            None => self.publish(&publication),
+        };
         self.settle();
         taken
     }

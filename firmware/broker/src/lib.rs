@@ -14,6 +14,7 @@ mod closing;
 mod common;
 mod compression;
 mod connection;
+mod crossings;
 mod deliver;
 mod deliver_links;
 mod front;
@@ -27,6 +28,7 @@ mod link;
 mod link_detail;
 mod link_login;
 mod links;
+mod mapped_reply;
 mod memory;
 mod msgtrace;
 mod msgtrace_accounts;
@@ -73,6 +75,7 @@ pub use link::{
 pub use link_detail::{
     GatewayAccount, GatewayDetail, GatewayWay, InterestMode, LinkDetail, RouteDetail, Subjects,
 };
+pub use mapped_reply::{MappedReply, name_hash};
 pub use outbox::Outbox;
 pub use output::{Output, Pack};
 pub use packs::{Packs, Settled};

@@ -146,3 +146,10 @@ pub(crate) const OPERATIONS_PER_TURN: usize = 8;
 
 /// Messages delivered for one connection before others have their turn.
 pub(crate) const DELIVERIES_PER_TURN: u64 = 16 * 1024;
+
+/// How long a reply that a gateway mapped may be answered where it came from.
+/// spec: nats-server v2.15.1 server/gateway.go `defaultGatewayRecentSubExpiration`
+pub(crate) const MAPPED_REPLY_TIME: Duration = Duration::from_secs(2);
+
+/// Mapped replies of one client that are kept at a time.
+pub(crate) const MAPPED_REPLIES_MAX: usize = 65_536;

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_clock::{Instant, Now, Timestamp};
-use frond_wire::{Message, Op};
+use frond_wire::{Message, Op, ServerInfo};
 
 use crate::link_detail::LinkDetail;
 use crate::{Packing, PeerAddr};
@@ -59,6 +59,18 @@ pub trait Link: Debug {
         out: &mut Vec<u8>,
     ) -> Sent;
 
+    /// Whether a link to another cluster takes a message that its peer asked nothing about:
+    /// answers to its cluster, and anything while nobody there said what is wanted.
+    fn takes_unasked(&self, _account: AccountId, _subject: &str) -> bool {
+        false
+    }
+
+    /// A server of this cluster tells of another cluster; only gateways hear of it.
+    fn cluster_told(&mut self, _told: &ServerInfo, _up: &mut dyn Upcalls) {}
+
+    /// A server of this cluster came or went, or is found elsewhere; only gateways hear of it.
+    fn neighbours_changed(&mut self, _up: &mut dyn Upcalls) {}
+
     /// This server leads its clients away: a peer that could take them is told.
     fn leaving(&mut self, _up: &mut dyn Upcalls) {}
 
@@ -88,6 +100,8 @@ pub trait Upcalls {
     fn out(&mut self) -> &mut Vec<u8>;
     /// The account called `name`.
     fn account(&self, name: &str) -> Option<AccountId>;
+    /// All accounts.
+    fn accounts(&self) -> Vec<AccountId>;
     /// The name of an account.
     fn account_name(&self, account: AccountId) -> String;
     /// Whether the account has JetStream.
@@ -145,6 +159,21 @@ pub trait Upcalls {
     /// Where clients find the server at the other end, by its id; what was said before is
     /// replaced, and without urls forgotten. Clients are told.
     fn offer(&mut self, server_id: &str, urls: ClientUrls);
+    /// The links to other clusters, one to each, the nearest first: in this order they are asked
+    /// to take what is published here.
+    fn set_crossings(&mut self, nearest_first: Vec<LinkId>);
+    /// Where other clusters find this server, `host:port`; empty: nowhere.
+    fn gateway_url(&self) -> String;
+    /// Where they find the servers of this cluster, this one first.
+    fn gateway_urls(&self) -> Vec<String>;
+    /// Where they find another server of this cluster, by its id; an empty url is forgotten.
+    fn place_neighbour(&mut self, server_id: &str, url: &str);
+    /// A server of this cluster told of another cluster; false: there are no gateways here.
+    fn hear_of_cluster(&mut self, told: &ServerInfo) -> bool;
+    /// Bytes to each other server of this cluster.
+    fn write_to_neighbours(&mut self, bytes: &[u8]);
+    /// Whether a server of this cluster, this one included, has this name.
+    fn is_neighbour(&self, name: &str) -> bool;
     /// The cluster is called by the name that a peer has for it.
     fn rename_cluster(&mut self, name: &str, is_dynamic: bool);
     /// The address of the peer, while there is a connection.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use frond_account::{AccountId, User};
 use frond_clock::Now;
-use frond_wire::{Op, RouteOp, WireError, encode};
+use frond_wire::{Op, RouteOp, ServerInfo, WireError, encode};
 
 use crate::broker::{Alarm, Ending};
 use crate::connection::Kind;
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct LinkSlot {
     /// Not here while it is being called.
-    link: Option<Box<dyn Link>>,
+    pub(crate) link: Option<Box<dyn Link>>,
     /// Whether it ends with its connection.
     accepted: bool,
     pub(crate) slot: Option<u32>,
@@ -78,6 +78,8 @@ impl Scope {
 pub(crate) struct Bound {
     pub(crate) scope: Scope,
     pub(crate) peer: LinkPeer,
+    /// Of the id of a server of this cluster, as answers name it.
+    pub(crate) hash: Box<str>,
     /// The peer's cluster, if it said one.
     pub(crate) cluster: Option<Arc<str>>,
 }
@@ -90,6 +92,8 @@ pub(crate) enum Call {
     Closed(Box<str>),
     Time,
     Leaving,
+    Neighbours,
+    Cluster(Box<ServerInfo>),
 }
 
 impl LinkSlot {
@@ -432,6 +436,8 @@ impl Broker {
                     }
                 }
                 Call::Time => self.call(id, |link, now, up| link.on_time(now, up)),
+                Call::Neighbours => self.call(id, |link, _, up| link.neighbours_changed(up)),
+                Call::Cluster(told) => self.call(id, |link, _, up| link.cluster_told(&told, up)),
                 Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
                 Call::Verdict(verdict) => {
                     self.call(id, |link, now, up| link.authenticated(now, verdict, up));

@@ -3,15 +3,18 @@
 //! `deliverMsg`.
 
 use frond_account::{AccountId, Mapped};
+use frond_clock::Instant;
 use frond_subject::is_literal;
 use frond_wire::{Message, encode, headers};
 
 use crate::broker::Ending;
-use crate::connection::Kind;
+use crate::connection::{Connection, Kind};
 use crate::deliver::Delivery;
 use crate::groups::Chosen;
 use crate::interest::Owner;
+use crate::mapped_reply::bare;
 use crate::requests::Hop;
+use crate::slab::Slab;
 use crate::{Broker, Level, LinkId, Source, TraceStep};
 
 /// One message on its way.
@@ -28,6 +31,28 @@ pub(crate) struct Publication<'a> {
     pub(crate) queues: Option<&'a [&'a str]>,
     /// The accounts it came through.
     pub(crate) hop: Option<&'a Hop<'a>>,
+}
+
+impl<'a> Publication<'a> {
+    /// For all queue groups, as it is.
+    pub(crate) const fn new(account: AccountId, message: &'a Message<'a>, origin: Origin) -> Self {
+        Self {
+            account,
+            message,
+            shown: None,
+            origin,
+            leaf_cluster: None,
+            queues: None,
+            hop: None,
+        }
+    }
+
+    /// A consumer's delivery tells other servers in its reply which subject to show.
+    pub(crate) fn deliverable_reply(&self) -> Option<String> {
+        let (shown, reply) = (self.shown?, self.message.reply?);
+        let is_ack = bare(reply).starts_with(ACK_PREFIX);
+        is_ack.then(|| format!("{reply}@{shown}"))
+    }
 }
 
 /// Where a message comes from.
@@ -110,15 +135,18 @@ impl Broker {
         if verbose {
             self.write(slot, encode::ok);
         }
-        let taken = self.publish(&Publication {
-            account,
-            message,
-            shown: None,
-            origin,
-            leaf_cluster: None,
-            queues: None,
-            hop: None,
-        });
+        let mapped = session_reply(&self.conns, slot, message.subject, now);
+        let taken = match mapped {
+            Some(mapped) => {
+                let message = Message {
+                    subject: &mapped,
+                    ..*message
+                };
+                self.publish_mapped(&Publication::new(account, &message, origin));
+                true
+            }
+            None => self.publish(&Publication::new(account, message, origin)),
+        };
         if !taken
             && no_responders
             && let Some(reply) = message.reply
@@ -144,6 +172,12 @@ impl Broker {
 
     /// Brings a message to everybody who wants it; whether anybody got it.
     pub(crate) fn publish(&mut self, publication: &Publication<'_>) -> bool {
+        let crosses = self.crosses(publication.origin);
+        self.publish_to(publication, crosses)
+    }
+
+    /// The same, to other clusters or not.
+    pub(crate) fn publish_to(&mut self, publication: &Publication<'_>, crosses: bool) -> bool {
         let message = publication.message;
         let Some(state) = self.accounts.get_mut(publication.account.0 as usize) else {
             return false;
@@ -153,7 +187,7 @@ impl Broker {
             state.traffic.in_bytes += message.body_bytes() as u64;
         }
         let matches = state.interest.matches(message.subject, &self.subs);
-        if matches.is_empty() || message.subject.is_empty() {
+        if message.subject.is_empty() || (matches.is_empty() && !crosses) {
             return false;
         }
         let mut delivery = Delivery {
@@ -170,7 +204,7 @@ impl Broker {
         for id in &matches.plain {
             taken |= self.deliver(*id, &mut delivery);
         }
-        let mut picks = Vec::new();
+        let (mut picks, mut served) = (Vec::new(), Vec::new());
         for (index, group) in matches.groups.iter().enumerate() {
             let named = publication.queues;
             if named.is_some_and(|named| !named.contains(&&*group.name)) {
@@ -179,11 +213,17 @@ impl Broker {
             match self.deliver_to_group(group, &mut delivery) {
                 Chosen::Member => taken = true,
                 Chosen::Link(link) => picks.push((link, index)),
-                Chosen::Nobody => {}
+                Chosen::Nobody => continue,
+            }
+            if crosses {
+                served.push(index);
             }
         }
         if !(matches.links.is_empty() && picks.is_empty()) {
             taken |= self.deliver_to_links(publication, &matches, &picks);
+        }
+        if crosses {
+            taken |= self.cross(publication, &matches, served);
         }
         if let Some(state) = self.account_state(publication.account) {
             state.traffic.out_msgs += delivery.sent.0;
@@ -238,6 +278,17 @@ impl Broker {
             Origin::Link(link) => self.link_source(link),
         }
     }
+}
+
+/// Where an answer of a client goes that was shown a mapped reply.
+fn session_reply(
+    conns: &Slab<Connection>,
+    slot: u32,
+    subject: &str,
+    now: Instant,
+) -> Option<String> {
+    let shown = conns.get(slot)?.session()?.shown_replies.as_ref()?;
+    Some(shown.find(subject, now)?.to_owned())
 }
 
 fn is_reserved(subject: &str, prefixes: &[&str]) -> bool {

@@ -3,12 +3,13 @@ use std::time::Duration;
 
 use frond_account::{AccountId, Credentials, Transport};
 use frond_clock::Rng;
-use frond_wire::Message;
+use frond_wire::{Message, ServerInfo};
 
 use crate::account_limits::{TOO_MANY_CONNECTIONS, TOO_MANY_SUBS};
 use crate::interest::Owner;
 use crate::link_login::Pending;
 use crate::links::{Bound, Call, Scope};
+use crate::mapped_reply::MAPPED_REPLIES;
 use crate::publish::Origin;
 use crate::{
     Broker, ClientUrls, InterestChange, Level, Link, LinkId, LinkPeer, Output, Pack, Packing,
@@ -72,6 +73,10 @@ impl Upcalls for Up<'_> {
         self.broker.directory.find(name)
     }
 
+    fn accounts(&self) -> Vec<AccountId> {
+        self.broker.account_ids()
+    }
+
     fn account_name(&self, account: AccountId) -> String {
         self.broker.name_of(account)
     }
@@ -126,6 +131,7 @@ impl Upcalls for Up<'_> {
                 .bound
                 .replace(Bound {
                     scope: Scope::One(account),
+                    hash: "".into(),
                     peer,
                     cluster,
                 })
@@ -151,7 +157,9 @@ impl Upcalls for Up<'_> {
         if let Some(account) = scope.one()
             && let Some(state) = self.broker.accounts.get(account.0 as usize)
         {
-            for source in state.sharing.mappings.sources() {
+            // Answers that a gateway mapped come back this way.
+            let mapped = self.broker.has_gateway().then_some(MAPPED_REPLIES);
+            for source in state.sharing.mappings.sources().chain(mapped) {
                 each(&InterestChange {
                     account,
                     subject: source,
@@ -266,6 +274,34 @@ impl Upcalls for Up<'_> {
 
     fn offer(&mut self, server_id: &str, urls: ClientUrls) {
         self.broker.offer(server_id, urls);
+    }
+
+    fn set_crossings(&mut self, nearest_first: Vec<LinkId>) {
+        self.broker.set_crossings(nearest_first);
+    }
+
+    fn gateway_url(&self) -> String {
+        self.broker.own_gateway_url()
+    }
+
+    fn gateway_urls(&self) -> Vec<String> {
+        self.broker.gateway_urls()
+    }
+
+    fn place_neighbour(&mut self, server_id: &str, url: &str) {
+        self.broker.place_neighbour(server_id, url);
+    }
+
+    fn hear_of_cluster(&mut self, told: &ServerInfo) -> bool {
+        self.broker.heard_of_cluster(told)
+    }
+
+    fn write_to_neighbours(&mut self, bytes: &[u8]) {
+        self.broker.write_to_neighbours(bytes);
+    }
+
+    fn is_neighbour(&self, name: &str) -> bool {
+        self.broker.is_neighbour(name)
     }
 
     fn rename_cluster(&mut self, name: &str, is_dynamic: bool) {

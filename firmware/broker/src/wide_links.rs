@@ -9,6 +9,7 @@ use frond_wire::{Dialect, Message};
 
 use crate::interest::{Change, Owner, Sub, Tie};
 use crate::links::{Bound, Call, Scope, SubKey};
+use crate::mapped_reply::{bare, name_hash};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{Broker, ClientUrls, LinkId, LinkKind, LinkPeer, Wanted};
 
@@ -96,6 +97,10 @@ impl Broker {
         if let Some(link) = self.links.get_mut(&id) {
             link.bound = Some(Bound {
                 scope: Scope::All,
+                hash: match link.kind {
+                    LinkKind::Route => name_hash(&peer.server_id).into(),
+                    LinkKind::Leaf | LinkKind::Gateway => "".into(),
+                },
                 peer,
                 cluster: None,
             });
@@ -221,6 +226,9 @@ impl Broker {
         message: &Message<'_>,
         queues: &[&str],
     ) {
+        if self.link_kind(id) != LinkKind::Leaf && self.take_mapped(id, account, message) {
+            return;
+        }
         let (reply, shown) = match message.reply.and_then(split_shown) {
             Some((reply, shown)) => (Some(reply), Some(shown)),
             None => (message.reply, None),
@@ -274,10 +282,12 @@ fn key(wanted: &Wanted<'_>) -> SubKey {
 /// spec: nats-server v2.15.1 server/client.go `processInboundRoutedMsg`: the first `@` after
 /// the eighth dot.
 fn split_shown(reply: &str) -> Option<(&str, &str)> {
-    if !reply.starts_with(ACK_PREFIX) {
+    let ack = bare(reply);
+    if !ack.starts_with(ACK_PREFIX) {
         return None;
     }
-    let (eighth, _) = reply.match_indices('.').nth(7)?;
+    let (eighth, _) = ack.match_indices('.').nth(7)?;
+    let eighth = reply.len() - ack.len() + eighth;
     let at = eighth + reply.get(eighth..)?.find('@')?;
     let shown = reply.get(at + 1..).filter(|shown| !shown.is_empty())?;
     Some((reply.get(..at)?, shown))

@@ -8,7 +8,7 @@ use frond_broker::{
     PeerAddr, ServerFacts, Source, Upcalls, Wanted,
 };
 use frond_clock::{Instant, Now, Rng, Timestamp};
-use frond_wire::{Dialect, Limits, Message, Parser, Step};
+use frond_wire::{Dialect, Limits, Message, Parser, ServerInfo, Step};
 
 #[derive(Debug)]
 pub(crate) struct Mock {
@@ -187,6 +187,24 @@ impl Upcalls for Mock {
     }
     fn offer(&mut self, server_id: &str, urls: ClientUrls) {
         self.calls.push(format!("offer {server_id} {:?}", urls.tcp));
+    }
+    fn accounts(&self) -> Vec<AccountId> {
+        vec![A]
+    }
+    fn set_crossings(&mut self, _nearest_first: Vec<LinkId>) {}
+    fn gateway_url(&self) -> String {
+        String::new()
+    }
+    fn gateway_urls(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn place_neighbour(&mut self, _server_id: &str, _url: &str) {}
+    fn hear_of_cluster(&mut self, _told: &ServerInfo) -> bool {
+        false
+    }
+    fn write_to_neighbours(&mut self, _bytes: &[u8]) {}
+    fn is_neighbour(&self, name: &str) -> bool {
+        self.facts.name == name
     }
     fn rename_cluster(&mut self, name: &str, _is_dynamic: bool) {
         self.calls.push(format!("rename cluster {name}"));
