@@ -31,6 +31,7 @@ mod proxy;
 mod random;
 pub mod story;
 pub mod streams;
+pub mod supercluster;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
