@@ -17,5 +17,6 @@ fn links() -> LinkMakers {
         solicit: frond_leaf::solicit,
         accept: None,
         cluster: None,
+        gateway: None,
     }
 }

@@ -218,4 +218,6 @@ pub enum Listener {
     WebSocket,
     /// The port for routes.
     Route,
+    /// For servers of other clusters.
+    Gateway,
 }

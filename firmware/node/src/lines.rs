@@ -39,6 +39,7 @@ impl Node {
             },
             Listener::Leaf => self.link_write_rule(),
             Listener::Route => self.route_write_rule(),
+            Listener::Gateway => self.gateway_write_rule(),
         }
     }
 
@@ -50,6 +51,17 @@ impl Node {
         WriteRule {
             deadline: deadline.unwrap_or(self.config.write_deadline),
             late: late(cluster.write_timeout, Late::Retry),
+        }
+    }
+
+    /// The rule for the servers of other clusters, whoever dialed.
+    #[must_use]
+    pub fn gateway_write_rule(&self) -> WriteRule {
+        let gateway = &self.config.gateway;
+        let deadline = gateway.write_deadline;
+        WriteRule {
+            deadline: deadline.unwrap_or(self.config.write_deadline),
+            late: late(gateway.write_timeout, Late::Retry),
         }
     }
 

@@ -18,6 +18,8 @@ pub struct LinkMakers {
     pub accept: Option<Accepting>,
     /// Routes; `None`: this binary joins no cluster.
     pub cluster: Option<crate::Clustering>,
+    /// Gateways; `None`: this binary meets no other cluster.
+    pub gateway: Option<crate::Crossing>,
 }
 
 /// What an accepting end has to know.

@@ -18,7 +18,7 @@ use crate::claims::Claims;
 use crate::lame_duck::LameDuck;
 use crate::system::System;
 use crate::tracing::Kept;
-use crate::{Input, LeafListener, Listener, NodeSeed, Output, Routes, VERSION, setup};
+use crate::{Gateways, Input, LeafListener, Listener, NodeSeed, Output, Routes, VERSION, setup};
 
 /// The whole server as one value.
 ///
@@ -50,6 +50,8 @@ pub struct Node {
     pub(crate) traced: Vec<Kept>,
     /// The other servers of this cluster.
     pub(crate) routes: Option<Routes>,
+    /// The other clusters.
+    pub(crate) gateways: Option<Gateways>,
     /// Of this machine, where others may find it.
     pub(crate) addresses: Vec<IpAddr>,
 }
@@ -109,6 +111,7 @@ impl Node {
             callouts,
             traced: Vec::new(),
             routes: None,
+            gateways: None,
             addresses: Vec::new(),
         };
         node.start_system(now);
@@ -141,6 +144,12 @@ impl Node {
                 arrival,
                 ..
             } => self.accept_route(now, conn, arrival),
+            Input::Opened {
+                conn,
+                listener: Listener::Gateway,
+                arrival,
+                ..
+            } => self.accept_gateway(now, conn, arrival),
             Input::Relayed { conn, from } => self.broker.relayed(conn, from),
             Input::Secured { conn, session } => self.broker.secured(now, conn, session),
             Input::Bytes { conn, bytes, taken } => *taken = self.broker.bytes(now, conn, bytes),
@@ -269,6 +278,7 @@ impl Node {
             self.add_remote(now, remote)?;
         }
         self.dial_routes(now);
+        self.dial_gateways(now);
         Ok(())
     }
 
@@ -416,6 +426,10 @@ fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts 
         id: id.to_owned(),
         cluster: match clustered {
             Some(known) => known.cluster.clone(),
+            // A cluster is called as its gateways are.
+            None if config.gateway.listen.is_some() => {
+                config.gateway.name.clone().unwrap_or_default()
+            }
             None if dials => name.clone(),
             None => String::new(),
         },
@@ -451,7 +465,12 @@ fn info(config: &Config, facts: &ServerFacts, xkey: &str, port: u16) -> ServerIn
         tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
         jetstream: facts.jetstream,
         domain: facts.domain.clone().unwrap_or_default(),
-        cluster: match config.cluster.listen {
+        cluster: match config
+            .cluster
+            .listen
+            .as_ref()
+            .or(config.gateway.listen.as_ref())
+        {
             Some(_) => facts.cluster.clone(),
             None => String::new(),
         },

@@ -133,6 +133,7 @@ mod tests {
                 solicit: refusing,
                 accept: None,
                 cluster: None,
+                gateway: None,
             },
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,

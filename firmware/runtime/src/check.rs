@@ -19,7 +19,7 @@ pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String
     let links = (product.links)();
     let may = Abilities {
         cluster: links.cluster.is_some(),
-        gateway: false,
+        gateway: links.gateway.is_some(),
     };
     let able = config.check_abilities(product.name, may);
     able.map_err(|errors| errors.to_string())

@@ -69,7 +69,8 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
             };
             let rule = core.with_node(|node| match node.link_kind(link) {
                 LinkKind::Leaf => node.link_write_rule(),
-                LinkKind::Route | LinkKind::Gateway => node.route_write_rule(),
+                LinkKind::Route => node.route_write_rule(),
+                LinkKind::Gateway => node.gateway_write_rule(),
             });
             connection::start(&core, conn, line, rule, early);
             core.handle(Input::Dialed {

@@ -104,10 +104,10 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
         return;
     }
     match context.first() {
-        HandshakeFirst::No if kind != Listener::Route => {
+        HandshakeFirst::No if !matches!(kind, Listener::Route | Listener::Gateway) => {
             begin(core, line, kind, Start::upgrade(core, kind, context, relay))
         }
-        // Routes say nothing before they are encrypted.
+        // Other servers say nothing before they are encrypted.
         HandshakeFirst::No | HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
             let seat = Rc::new(core.shaking().seat());
             let own = Rc::clone(&seat);
@@ -128,6 +128,7 @@ fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
         Listener::Leaf => core.tls().leaf(),
         Listener::WebSocket => core.tls().websocket(),
         Listener::Route => core.tls().cluster(),
+        Listener::Gateway => core.tls().gateway(),
     }
 }
 

@@ -123,6 +123,8 @@ impl Server {
         }
         let websocket = self.listen_for_websockets(config, &mut ports).await?;
         self.core.with_node(|node| node.set_addresses(addresses()));
+        // Routes tell where the gateways are.
+        let gateway = self.listen_for_gateways(config, &mut ports).await?;
         let route = self.listen_for_routes(config, &mut ports).await?;
         let (client, on) = bound(&config.host, config.port, "client").await?;
         ports.insert("nats", vec![url_of("nats", &client)]);
@@ -147,6 +149,7 @@ impl Server {
         let doors = [
             (leaf, Listener::Leaf),
             (route, Listener::Route),
+            (gateway, Listener::Gateway),
             (websocket, Listener::WebSocket),
             (Some(client), Listener::Client),
         ];
@@ -200,7 +203,7 @@ impl Server {
             node.facts().cluster.clone()
         });
         tracing::info!("Cluster name is {name}");
-        if config.cluster.name.is_none() {
+        if config.cluster_name().is_none() {
             tracing::warn!("Cluster name was dynamically generated, consider setting one");
         }
         tracing::info!("Listening for route connections on {on}");
@@ -210,6 +213,25 @@ impl Server {
             );
         }
         ports.insert("cluster", vec![url_of("nats-route", &listener)]);
+        Ok(Some(listener))
+    }
+
+    async fn listen_for_gateways(
+        &self,
+        config: &Config,
+        ports: &mut Ports,
+    ) -> Result<Option<TcpListener>, String> {
+        let Some(at) = &config.gateway.listen else {
+            return Ok(None);
+        };
+        let (listener, on) = bound(&at.host, at.port, "gateway").await?;
+        let now = self.core.clock().now();
+        self.core
+            .with_node(|node| node.set_gateway_port(now, local_port(&listener)));
+        let name = config.gateway.name.as_deref().unwrap_or_default();
+        tracing::info!("Gateway name is {name}");
+        tracing::info!("Listening for gateways connections on {on}");
+        ports.insert("gateway", vec![url_of("nats", &listener)]);
         Ok(Some(listener))
     }
 

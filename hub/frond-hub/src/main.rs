@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use frond_broker::Link;
+use frond_gateway::Clusters;
 use frond_leaf::{Accept, Listener};
-use frond_node::{ClusterSeed, LinkMakers, Routes};
+use frond_node::{ClusterSeed, GatewaySeed, Gateways, LinkMakers, Routes};
 use frond_route::{Mesh, Plan};
 use frond_runtime::Product;
 
@@ -23,6 +24,7 @@ fn links() -> LinkMakers {
             Box::new(Accept::new(listener, at.client_id)) as Box<dyn Link>
         }),
         cluster: Some(routes),
+        gateway: Some(gateways),
     }
 }
 
@@ -35,5 +37,14 @@ fn routes(seed: &ClusterSeed<'_>) -> Routes {
         accept: Box::new(move || mesh.accept()),
         name,
         is_dynamic,
+    }
+}
+
+fn gateways(seed: &GatewaySeed<'_>) -> Gateways {
+    let plan = frond_gateway::Plan::configured(seed.config, seed.host.clone(), seed.port);
+    let clusters = Clusters::new(plan);
+    Gateways {
+        dial: clusters.configured(),
+        accept: Box::new(move || clusters.accept()),
     }
 }

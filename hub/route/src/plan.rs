@@ -57,7 +57,7 @@ impl Plan {
         let (host, port) = advertised(cluster, port);
         let ping_max = cluster.ping_max.unwrap_or(config.ping_max);
         Self {
-            name: cluster.name.clone(),
+            name: config.cluster_name().map(str::to_owned),
             host: host.unwrap_or_else(|| listen.map(|at| at.host.clone()).unwrap_or_default()),
             port,
             advertises: cluster.advertise.is_some(),

@@ -343,6 +343,7 @@ impl Route {
             );
             up.log(Level::Info, text);
             up.offer(&info.server_id, gossip::client_urls(info));
+            up.place_neighbour(&info.server_id, &info.gateway_url);
         }
         if is_news {
             self.spread(info, account.as_deref(), up);
@@ -423,6 +424,7 @@ impl Route {
         if left.is_last {
             up.log(Level::Info, format!("route: server {name:?} is gone"));
             up.offer(id, ClientUrls::default());
+            up.place_neighbour(id, "");
         }
         for parked in left.parked {
             up.wake(parked);

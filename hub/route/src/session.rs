@@ -338,9 +338,13 @@ impl Session {
                 ..
             } => via.origin_cluster.filter(|_| self.peer.origins),
         };
-        let Some(Met { name, .. }) = self.accounts.get(&via.account) else {
+        let Some(Met { name, is_told, .. }) = self.accounts.get(&via.account) else {
             return Sent::Withheld;
         };
+        // Nobody there asked for it: an answer that another cluster sent, over its own connection.
+        if !(*is_told || via.plain || !via.queues.is_empty()) {
+            return Sent::Withheld;
+        }
         let account = match &self.place {
             Place::Pinned(_) => None,
             Place::Only | Place::Pool(_) => Some(&**name),

@@ -44,6 +44,7 @@ impl InProcess {
                 solicit: |_, _, _| Err("no links here".to_owned()),
                 accept: None,
                 cluster: None,
+                gateway: None,
             },
             outboxes_bytes_max: 64 << 20,
             memory_bytes_max: 1 << 30,

@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/ota", &["firmware/config", "firmware/ledger"]),
     ("firmware/leaf", &["firmware/broker", "firmware/config"]),
     ("hub/route", &["firmware/broker", "firmware/config"]),
-    ("hub/gateway", &["firmware/broker"]),
+    ("hub/gateway", &["firmware/broker", "firmware/config"]),
     ("hub/cluster", &["firmware/jetstream"]),
     (
         "firmware/node",

@@ -80,6 +80,7 @@ impl World {
                 solicit: no_link,
                 accept: None,
                 cluster: None,
+                gateway: None,
             },
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,

@@ -37,7 +37,11 @@ impl Core {
     pub(crate) fn outbound(&self, link: LinkId) -> Result<Rc<Outbound>, String> {
         match self.with_node(|node| node.link_kind(link)) {
             LinkKind::Leaf => {}
-            LinkKind::Route | LinkKind::Gateway => return self.tls.route_outbound(),
+            LinkKind::Route => return self.tls.route_outbound(),
+            LinkKind::Gateway => {
+                let cluster = self.with_node(|node| node.cluster_of(link));
+                return self.tls.gateway_outbound(&cluster.unwrap_or_default());
+            }
         }
         let remote = self.with_node(|node| node.remote(link).cloned());
         let remote = remote.ok_or("the remote is gone")?;

@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_config::{Config, HandshakeFirst, Remote, Tls};
+use frond_config::{Config, Gateway, HandshakeFirst, Remote, Tls};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::server::NoClientAuth;
@@ -52,8 +52,13 @@ pub(crate) struct Contexts {
     resolver: RefCell<Option<Rc<Outbound>>>,
     /// Both ends of a route are configured by the same block.
     route: RefCell<Option<Rc<Outbound>>>,
+    /// By the cluster that is dialed; the last is for all others.
+    gateways: RefCell<ToClusters>,
     season: Arc<Season>,
 }
+
+/// By the cluster's name; without one it is for all others.
+type ToClusters = Vec<(Option<String>, Rc<Outbound>)>;
 
 /// What [`Contexts::replace`] takes: everything read, or nothing.
 #[derive(Debug)]
@@ -68,6 +73,7 @@ pub(crate) struct Loaded {
     proxies: Vec<(Remote, Rc<Outbound>)>,
     resolver: Option<Rc<Outbound>>,
     route: Option<Rc<Outbound>>,
+    gateways: ToClusters,
 }
 
 impl Contexts {
@@ -111,6 +117,7 @@ impl Contexts {
         });
         Ok(Loaded {
             route: route.transpose()?,
+            gateways: self.gateways_of(&config.gateway)?,
             client: inbound(config.tls.as_ref())?,
             leaf: inbound(config.leafnodes.tls.as_ref())?,
             cluster: inbound(config.cluster.tls.as_ref())?,
@@ -135,6 +142,7 @@ impl Contexts {
         self.proxies.replace(loaded.proxies);
         self.resolver.replace(loaded.resolver);
         self.route.replace(loaded.route);
+        self.gateways.replace(loaded.gateways);
     }
 
     /// For the client port.
@@ -171,6 +179,29 @@ impl Contexts {
         route
             .clone()
             .ok_or_else(|| "routes have no certificate".to_owned())
+    }
+
+    fn gateways_of(&self, gateway: &Gateway) -> Result<ToClusters, String> {
+        let remotes = gateway.gateways.iter();
+        let named = remotes.filter_map(|one| Some((Some(one.name.clone()), one.tls.as_ref()?)));
+        let all = named.chain(gateway.tls.as_ref().map(|tls| (None, tls)));
+        all.map(|(name, tls)| {
+            let outbound = self.outbound(tls).map_err(|why| placed(tls, &why))?;
+            Ok((name, Rc::new(outbound)))
+        })
+        .collect()
+    }
+
+    /// For dialing another cluster.
+    ///
+    /// # Errors
+    /// When it is not encrypted.
+    pub(crate) fn gateway_outbound(&self, cluster: &str) -> Result<Rc<Outbound>, String> {
+        let known = self.gateways.borrow();
+        let mut known = known.iter();
+        let found = known.find(|(name, _)| name.as_deref().is_none_or(|name| name == cluster));
+        let outbound = found.map(|(_, outbound)| Rc::clone(outbound));
+        outbound.ok_or_else(|| "gateways have no certificate".to_owned())
     }
 
     /// For monitoring: the client port's certificate, and nobody is asked for one.

@@ -36,6 +36,7 @@ pub(super) fn info(
 ) -> ServerInfo {
     let nonce = up.random().base62(NONCE_CHARS);
     let urls = up.own_urls();
+    let gateway_url = up.gateway_url();
     let (own, cluster, plan) = (up.server(), mesh.cluster_name(), mesh.plan());
     let (import, export) = plan.told();
     let ip = match plan.advertises {
@@ -79,6 +80,7 @@ pub(super) fn info(
             .and_then(|dialed| dialed.account.clone())
             .unwrap_or_default(),
         gossip_mode: dialed.map_or(0, Dialed::gossip),
+        gateway_url,
         ..ServerInfo::default()
     }
 }

@@ -242,11 +242,14 @@ impl Route {
             return;
         };
         if !info.gateway.is_empty() {
-            let text = format!(
-                "Received information about gateway {:?} from {}, but gateway is not configured",
-                info.gateway, session.peer.name
-            );
-            up.log(Level::Error, format!("route: {text}"));
+            let name = session.peer.name.clone();
+            if !up.hear_of_cluster(&info) {
+                let text = format!(
+                    "Received information about gateway {:?} from {name}, but gateway is not configured",
+                    info.gateway
+                );
+                up.log(Level::Error, format!("route: {text}"));
+            }
         } else if info.server_id != session.peer.id {
             self.on_told(&info, up);
         } else if info.ldm {
