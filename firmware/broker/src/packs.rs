@@ -66,6 +66,20 @@ impl Packs {
         }
     }
 
+    /// Nothing was agreed on, and the peer calls that so.
+    ///
+    /// spec: nats-server v2.15.1 server/leafnode.go `processLeafnodeInfo`, `processLeafNodeConnect`
+    pub(crate) fn go_without(&mut self, peer: &str) {
+        let is_known =
+            self.wish != Compression::NotSupported && !matches!(peer, "" | "not supported");
+        let outcome = if is_known {
+            Agreed::Off
+        } else {
+            Agreed::NotSupported
+        };
+        self.agreed.get_or_insert(outcome);
+    }
+
     /// From here on frames are written and read.
     pub fn begin(&self, up: &mut dyn Upcalls) {
         if let Some(Agreed::Packed(packing)) = self.agreed {

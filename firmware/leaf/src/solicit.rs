@@ -181,6 +181,8 @@ impl Solicit {
     fn negotiates(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) -> bool {
         let mut packs = self.packs(now, up);
         if !packs.is_open() {
+            packs.go_without(&info.compression);
+            self.packs = Some(packs);
             return false;
         }
         let settled = packs.settle(now.mono, &info.compression);

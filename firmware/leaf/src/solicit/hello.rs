@@ -17,7 +17,6 @@ pub(crate) struct Hello {
     pub(crate) payload_bytes_max: Option<usize>,
     /// The hub answers our `CONNECT` with a second `INFO`.
     pub(crate) answers_connect: bool,
-    compression_known: bool,
     nonce: String,
 }
 
@@ -26,7 +25,9 @@ impl Hello {
     ///
     /// spec: nats-server v2.15.1 `processLeafnodeInfo` in server/leafnode.go
     pub(crate) fn read(info: &ServerInfo) -> Result<Self, &'static str> {
-        if info.client_id == 0 || info.leafnode_urls.is_empty() || !info.gateway.is_empty() {
+        // A listener that doesn't advertise itself tells no urls.
+        let is_for_leafs = info.info_on_connect || !info.leafnode_urls.is_empty();
+        if info.client_id == 0 || !is_for_leafs || !info.gateway.is_empty() {
             return Err(WRONG_PORT);
         }
         if info.cluster.contains(' ') {
@@ -47,7 +48,6 @@ impl Hello {
                 .ok()
                 .filter(|max| *max > 0),
             answers_connect: info.info_on_connect,
-            compression_known: !info.compression.is_empty(),
             nonce: info.nonce.clone(),
         })
     }
@@ -73,11 +73,7 @@ impl Hello {
             jetstream: own.jetstream,
             deny_pub: remote.deny_imports.clone(),
             isolate: remote.request_isolation,
-            compress_mode: if self.compression_known {
-                own.compression.to_owned()
-            } else {
-                "not supported".into()
-            },
+            compress_mode: own.compression.to_owned(),
             remote_account: remote.account.clone(),
             protocol: PROTOCOL,
             ..LeafConnect::default()

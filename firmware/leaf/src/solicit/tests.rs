@@ -102,8 +102,15 @@ fn a_hub_that_does_not_answer_connect_is_attached_at_once() {
 
 #[test]
 fn other_listeners_are_recognised() {
+    let silent = INFO.replace(r#","leafnode_urls":["127.0.0.1:17422"]"#, "");
+    let (mut link, mut up) = dialed(remote());
+    feed(&mut link, &mut up, at(1), &format!("{silent}\r\n"));
+    assert_eq!(up.said(), format!("{CONNECT}\r\n"));
     for wrong in [
-        INFO.replace(r#""leafnode_urls":["127.0.0.1:17422"]"#, r#""x":1"#),
+        INFO.replace(
+            r#""info_on_connect":true,"leafnode_urls":["127.0.0.1:17422"]"#,
+            r#""x":1"#,
+        ),
         INFO.replace(r#""client_id":6,"#, ""),
         INFO.replace(r#""client_id":6,"#, r#""client_id":6,"gateway":"g","#),
     ] {
