@@ -69,8 +69,8 @@ pub use front::Front;
 pub use interest::InterestCounts;
 pub use limits::{FastProducers, Limits};
 pub use link::{
-    ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkKind, LinkPeer, LinkStatus,
-    LinkVerdict, Sent, ServerFacts, Source, Upcalls, Via, Wanted,
+    Conn, InterestChange, Level, Link, LinkId, LinkKind, LinkPeer, LinkStatus, LinkVerdict, Sent,
+    ServerFacts, ServerUrls, Source, Upcalls, Via, Wanted,
 };
 pub use link_detail::{
     GatewayAccount, GatewayDetail, GatewayWay, InterestMode, LinkDetail, RouteDetail, Subjects,

@@ -74,6 +74,9 @@ pub trait Link: Debug {
     /// This server leads its clients away: a peer that could take them is told.
     fn leaving(&mut self, _up: &mut dyn Upcalls) {}
 
+    /// The other servers of the cluster are found elsewhere: [`Upcalls::other_urls`].
+    fn offered(&mut self, _up: &mut dyn Upcalls) {}
+
     /// The connection is gone, or dialing failed (`Err` with the system's words).
     /// A soliciting link plans its next dial; an accepted one is dropped after this.
     fn closed(&mut self, now: Now, cause: &str, up: &mut dyn Upcalls);
@@ -156,9 +159,9 @@ pub trait Upcalls {
     fn wake(&mut self, other: LinkId);
     /// Bytes to the peer of another link.
     fn write_to(&mut self, other: LinkId, bytes: &[u8]);
-    /// Where clients find the server at the other end, by its id; what was said before is
-    /// replaced, and without urls forgotten. Clients are told.
-    fn offer(&mut self, server_id: &str, urls: ClientUrls);
+    /// Where others find the server at the other end, by its id; what was said before is
+    /// replaced, and without urls forgotten. Clients are told, and links ([`Link::offered`]).
+    fn offer(&mut self, server_id: &str, urls: ServerUrls);
     /// The links to other clusters, one to each, the nearest first: in this order they are asked
     /// to take what is published here.
     fn set_crossings(&mut self, nearest_first: Vec<LinkId>);
@@ -178,8 +181,10 @@ pub trait Upcalls {
     fn rename_cluster(&mut self, name: &str, is_dynamic: bool);
     /// The address of the peer, while there is a connection.
     fn peer_ip(&self) -> Option<IpAddr>;
-    /// Where clients find this server.
-    fn own_urls(&self) -> ClientUrls;
+    /// Where others find this server.
+    fn own_urls(&self) -> ServerUrls;
+    /// Where the other servers of the cluster are found, each url once.
+    fn other_urls(&self) -> ServerUrls;
     /// Dial; the answer comes as [`Link::opened`] or [`Link::closed`]. With `tls_first` the
     /// connection is secured before it is opened, with a server of that name.
     fn dial(
@@ -236,13 +241,15 @@ pub struct Wanted<'a> {
     pub queue: Option<&'a str>,
 }
 
-/// Where clients find a server: `host:port` each.
+/// Where others find a server: `host:port` each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientUrls {
+pub struct ServerUrls {
     /// Its client listener.
     pub tcp: Vec<String>,
     /// Its WebSocket listener.
     pub websocket: Vec<String>,
+    /// Its leafnode listener; one at most.
+    pub leafnode: Vec<String>,
 }
 
 /// How bad a log line is.

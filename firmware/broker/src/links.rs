@@ -94,6 +94,7 @@ pub(crate) enum Call {
     Leaving,
     Neighbours,
     Cluster(Box<ServerInfo>),
+    Offered,
 }
 
 impl LinkSlot {
@@ -439,6 +440,7 @@ impl Broker {
                 Call::Neighbours => self.call(id, |link, _, up| link.neighbours_changed(up)),
                 Call::Cluster(told) => self.call(id, |link, _, up| link.cluster_told(&told, up)),
                 Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
+                Call::Offered => self.call(id, |link, _, up| link.offered(up)),
                 Call::Verdict(verdict) => {
                     self.call(id, |link, now, up| link.authenticated(now, verdict, up));
                 }

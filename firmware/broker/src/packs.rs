@@ -69,7 +69,7 @@ impl Packs {
     /// Nothing was agreed on, and the peer calls that so.
     ///
     /// spec: nats-server v2.15.1 server/leafnode.go `processLeafnodeInfo`, `processLeafNodeConnect`
-    pub(crate) fn go_without(&mut self, peer: &str) {
+    pub fn go_without(&mut self, peer: &str) {
         let is_known =
             self.wish != Compression::NotSupported && !matches!(peer, "" | "not supported");
         let outcome = if is_known {

@@ -12,8 +12,8 @@ use crate::links::{Bound, Call, Scope};
 use crate::mapped_reply::MAPPED_REPLIES;
 use crate::publish::Origin;
 use crate::{
-    Broker, ClientUrls, InterestChange, Level, Link, LinkId, LinkPeer, Output, Pack, Packing,
-    PeerAddr, Security, ServerFacts, Source, Upcalls, Wanted,
+    Broker, InterestChange, Level, Link, LinkId, LinkPeer, Output, Pack, Packing, PeerAddr,
+    Security, ServerFacts, ServerUrls, Source, Upcalls, Wanted,
 };
 
 /// The broker as a link sees it during one call.
@@ -272,7 +272,7 @@ impl Upcalls for Up<'_> {
         self.broker.write_to_link_peer(other, bytes);
     }
 
-    fn offer(&mut self, server_id: &str, urls: ClientUrls) {
+    fn offer(&mut self, server_id: &str, urls: ServerUrls) {
         self.broker.offer(server_id, urls);
     }
 
@@ -313,8 +313,12 @@ impl Upcalls for Up<'_> {
         Some(self.broker.conns.get(slot)?.peer.ip)
     }
 
-    fn own_urls(&self) -> ClientUrls {
+    fn own_urls(&self) -> ServerUrls {
         self.broker.offers.own.clone()
+    }
+
+    fn other_urls(&self) -> ServerUrls {
+        self.broker.offers.others()
     }
 
     fn publish(&mut self, message: &Message<'_>, queues: &[&str]) {

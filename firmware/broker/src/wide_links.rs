@@ -11,31 +11,39 @@ use crate::interest::{Change, Owner, Sub, Tie};
 use crate::links::{Bound, Call, Scope, SubKey};
 use crate::mapped_reply::{bare, name_hash};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
-use crate::{Broker, ClientUrls, LinkId, LinkKind, LinkPeer, Wanted};
+use crate::{Broker, LinkId, LinkKind, LinkPeer, ServerUrls, Wanted};
 
-/// Where clients find the servers of the cluster.
+/// Where others find the servers of the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
-    pub(crate) own: ClientUrls,
+    pub(crate) own: ServerUrls,
     /// By server id.
-    others: BTreeMap<Box<str>, ClientUrls>,
+    others: BTreeMap<Box<str>, ServerUrls>,
     /// Whether others were ever known: from then on clients are told even of this server alone.
     told: bool,
 }
 
 impl Offers {
     /// This server's first, then the others' in order; nothing before there was another.
-    fn all(&self, of: fn(&ClientUrls) -> &Vec<String>) -> Vec<String> {
+    fn all(&self, of: fn(&ServerUrls) -> &Vec<String>) -> Vec<String> {
         if !self.told {
             return Vec::new();
         }
-        let mut urls = of(&self.own).clone();
-        for url in self.others.values().flat_map(of) {
-            if !urls.contains(url) {
-                urls.push(url.clone());
-            }
+        distinct(
+            of(&self.own)
+                .iter()
+                .chain(self.others.values().flat_map(of)),
+        )
+    }
+
+    /// Of the other servers, in order.
+    pub(crate) fn others(&self) -> ServerUrls {
+        let all = |of: fn(&ServerUrls) -> &Vec<String>| distinct(self.others.values().flat_map(of));
+        ServerUrls {
+            tcp: all(|urls| &urls.tcp),
+            websocket: all(|urls| &urls.websocket),
+            leafnode: all(|urls| &urls.leafnode),
         }
-        urls
     }
 
     pub(crate) fn tcp(&self) -> Vec<String> {
@@ -48,30 +56,36 @@ impl Offers {
 }
 
 impl Broker {
-    /// Where clients find this server; told to them and to other servers once there are others.
-    pub fn set_own_urls(&mut self, urls: ClientUrls) {
+    /// Where others find this server; told to clients and to other servers once there are others.
+    pub fn set_own_urls(&mut self, urls: ServerUrls) {
         self.offers.own = urls;
     }
 
     /// Where clients are told to find servers; nothing while there was never another.
     #[must_use]
-    pub fn client_urls(&self) -> ClientUrls {
-        ClientUrls {
+    pub fn client_urls(&self) -> ServerUrls {
+        ServerUrls {
             tcp: self.offers.tcp(),
             websocket: self.offers.websocket(),
+            leafnode: Vec::new(),
         }
     }
 
-    pub(crate) fn offer(&mut self, server_id: &str, urls: ClientUrls) {
-        let before = (self.offers.tcp(), self.offers.websocket());
-        if urls == ClientUrls::default() {
+    pub(crate) fn offer(&mut self, server_id: &str, urls: ServerUrls) {
+        let before = self.offers.others();
+        let clients_before = (self.offers.tcp(), self.offers.websocket());
+        if urls == ServerUrls::default() {
             self.offers.others.remove(server_id);
         } else {
             self.offers.told = true;
             self.offers.others.insert(server_id.into(), urls);
         }
-        if before != (self.offers.tcp(), self.offers.websocket()) {
+        if clients_before != (self.offers.tcp(), self.offers.websocket()) {
             self.announce();
+        }
+        let after = self.offers.others();
+        if (before.leafnode, before.websocket) != (after.leafnode, after.websocket) {
+            self.tell_all(|| Call::Offered);
         }
     }
 
@@ -87,8 +101,12 @@ impl Broker {
 
     /// Links whose peers could take clients are told that this server wants none.
     pub(crate) fn tell_leaving(&mut self) {
+        self.tell_all(|| Call::Leaving);
+    }
+
+    fn tell_all(&mut self, call: fn() -> Call) {
         for id in self.links.keys().copied().collect::<Vec<_>>() {
-            self.tell(id, Call::Leaving);
+            self.tell(id, call());
         }
     }
 
@@ -267,6 +285,16 @@ impl Broker {
         }
         self.finish_trace();
     }
+}
+
+fn distinct<'a>(urls: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for url in urls {
+        if !all.contains(url) {
+            all.push(url.clone());
+        }
+    }
+    all
 }
 
 fn key(wanted: &Wanted<'_>) -> SubKey {

@@ -90,7 +90,7 @@ impl Accept {
         let State::AwaitingConnect {
             until,
             nonce,
-            packs,
+            mut packs,
         } = core::mem::replace(&mut self.state, State::New)
         else {
             return;
@@ -110,6 +110,7 @@ impl Accept {
             );
             return self.refuse(Some(&text), "Wrong Gateway", up);
         }
+        packs.go_without(&connect.compress_mode);
         let credentials = credentials(&connect);
         self.state = State::Authenticating {
             until,
@@ -216,6 +217,7 @@ impl Accept {
     }
 
     fn greeting(&self, up: &mut dyn Upcalls) -> ServerInfo {
+        let (mine, others) = (up.own_urls().websocket, up.other_urls());
         let own = up.server();
         ServerInfo {
             server_id: own.id.clone(),
@@ -236,8 +238,8 @@ impl Accept {
             domain: own.domain.clone().unwrap_or_default(),
             api_lvl: 5,
             info_on_connect: true,
-            leafnode_urls: self.listener.leafnode_urls.clone(),
-            ws_connect_urls: up.own_urls().websocket,
+            leafnode_urls: joined(self.listener.leafnode_urls.clone(), others.leafnode),
+            ws_connect_urls: joined(mine, others.websocket),
             ..ServerInfo::default()
         }
     }
@@ -337,6 +339,16 @@ fn name_fault(connect: &LeafConnect, own: &str) -> Option<(&'static str, &'stati
     } else {
         None
     }
+}
+
+/// Own urls, then what others add to them.
+fn joined(mut own: Vec<String>, others: Vec<String>) -> Vec<String> {
+    for url in others {
+        if !own.contains(&url) {
+            own.push(url);
+        }
+    }
+    own
 }
 
 fn credentials(connect: &LeafConnect) -> Credentials {

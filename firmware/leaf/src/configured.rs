@@ -87,8 +87,18 @@ impl Listener {
             listener.leafnode_urls = vec![listener.advertise.clone()];
         }
         if let Some(advertise) = &all.advertise {
-            listener.advertise.clone_from(advertise);
-            listener.leafnode_urls = vec![advertise.clone()];
+            let names_port = advertise
+                .rsplit_once(':')
+                .is_some_and(|(_, digits)| digits.parse::<u16>().is_ok());
+            listener.advertise = if names_port {
+                advertise.clone()
+            } else {
+                format!("{advertise}:{port}")
+            };
+            listener.leafnode_urls = vec![listener.advertise.clone()];
+        }
+        if all.no_advertise {
+            listener.leafnode_urls.clear();
         }
         listener.auth_timeout = all.authorization.timeout.max(Duration::from_millis(1));
         listener.min_version.clone_from(&all.min_version);
@@ -193,6 +203,9 @@ mod tests {
         );
         let advertised = "leafnodes { listen: \"0.0.0.0:7422\", advertise: \"hub:1\" }";
         assert_eq!(read(advertised), ["hub:1"]);
+        let silent = "leafnodes { listen: \"127.0.0.1:7422\", no_advertise: true }";
+        assert!(read(silent).is_empty());
+        assert_eq!(read(&advertised.replace(":1\"", "\"")), ["hub:7422"]);
     }
 
     fn test_remote() -> config::Remote {

@@ -13,7 +13,7 @@ pub struct Listener {
     pub port: u16,
     /// `host:port` under which leafs reach it (`advertise`, else the listener's own).
     pub advertise: String,
-    /// All leaf listeners of this cluster, own included; at least one.
+    /// Where leafs reach this server, if they are told: with those of the rest of the cluster.
     pub leafnode_urls: Vec<String>,
     /// From the connection to a valid `CONNECT`.
     pub auth_timeout: Duration,

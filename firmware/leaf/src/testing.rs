@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_broker::{
-    ClientUrls, Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, Packing,
-    PeerAddr, ServerFacts, Source, Upcalls, Wanted,
+    Conn, InterestChange, Level, Link, LinkId, LinkPeer, LinkVerdict, Packing, PeerAddr,
+    ServerFacts, ServerUrls, Source, Upcalls, Wanted,
 };
 use frond_clock::{Instant, Now, Rng, Timestamp};
 use frond_wire::{Dialect, Limits, Message, Parser, ServerInfo, Step};
@@ -23,6 +23,8 @@ pub(crate) struct Mock {
     pub(crate) empty_domain: bool,
     pub(crate) secured: bool,
     pub(crate) websocket: bool,
+    /// Of the other servers of the cluster.
+    pub(crate) others: ServerUrls,
     rng: Rng,
 }
 
@@ -87,6 +89,7 @@ impl Mock {
             empty_domain: false,
             secured: false,
             websocket: false,
+            others: ServerUrls::default(),
             rng: Rng::seeded(1),
         }
     }
@@ -185,7 +188,7 @@ impl Upcalls for Mock {
             String::from_utf8_lossy(bytes)
         ));
     }
-    fn offer(&mut self, server_id: &str, urls: ClientUrls) {
+    fn offer(&mut self, server_id: &str, urls: ServerUrls) {
         self.calls.push(format!("offer {server_id} {:?}", urls.tcp));
     }
     fn accounts(&self) -> Vec<AccountId> {
@@ -212,8 +215,11 @@ impl Upcalls for Mock {
     fn peer_ip(&self) -> Option<core::net::IpAddr> {
         None
     }
-    fn own_urls(&self) -> ClientUrls {
-        ClientUrls::default()
+    fn own_urls(&self) -> ServerUrls {
+        ServerUrls::default()
+    }
+    fn other_urls(&self) -> ServerUrls {
+        self.others.clone()
     }
     fn each_interest(&mut self, each: &mut dyn FnMut(&InterestChange<'_>)) {
         for interest in &self.interest {

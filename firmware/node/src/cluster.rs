@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use frond_broker::{Arrival, ClientUrls, Conn, Link, LinkKind};
+use frond_broker::{Arrival, Conn, Link, LinkKind, ServerUrls};
 use frond_clock::{Now, Rng};
 use frond_config::Config;
 
@@ -103,27 +103,29 @@ impl Node {
         }
     }
 
-    /// Tells the broker where clients find this server.
+    /// Tells the broker where others find this server.
     ///
     /// spec: nats-server v2.15.1 server/server.go `getConnectURLs`
     pub(crate) fn publish_urls(&mut self) {
         let (host, port) = advertised(&self.config, self.ports.client);
         let socket = &self.config.websocket;
-        let websocket = socket.listen.as_ref().map(|at| match &socket.advertise {
-            Some(text) => match text.rsplit_once(':') {
-                Some((host, digits)) if digits.parse::<u16>().is_ok() => (
-                    host.to_owned(),
-                    digits.parse().unwrap_or(self.ports.websocket),
-                ),
-                Some(_) | None => (text.clone(), self.ports.websocket),
-            },
-            None => (at.host.clone(), self.ports.websocket),
+        let websocket = socket.listen.as_ref().map(|at| {
+            let advertised = socket.advertise.as_deref();
+            shown_at(advertised, &at.host, self.ports.websocket)
         });
-        let urls = ClientUrls {
+        let leafs = &self.config.leafnodes;
+        let shown = leafs.listen.as_ref().filter(|_| !leafs.no_advertise);
+        let leafnode =
+            shown.map(|at| shown_at(leafs.advertise.as_deref(), &at.host, self.ports.leaf));
+        let urls = ServerUrls {
             tcp: self.urls_of(&host, port),
             websocket: websocket
                 .map(|(host, port)| self.urls_of(&host, port))
                 .unwrap_or_default(),
+            leafnode: leafnode
+                .and_then(|(host, port)| self.urls_of(&host, port).into_iter().next())
+                .into_iter()
+                .collect(),
         };
         self.broker.set_own_urls(urls);
     }
@@ -142,6 +144,16 @@ impl Node {
         }
         vec![url(host)]
     }
+}
+
+/// The host and port that an operator says, or those of the listener.
+fn shown_at(advertised: Option<&str>, host: &str, port: u16) -> (String, u16) {
+    let Some(text) = advertised else {
+        return (host.to_owned(), port);
+    };
+    let split = text.rsplit_once(':');
+    let parsed = split.and_then(|(host, digits)| Some((host.to_owned(), digits.parse().ok()?)));
+    parsed.unwrap_or_else(|| (text.to_owned(), port))
 }
 
 /// Makes the name another than what else is drawn from the same randomness.

@@ -3,7 +3,7 @@ mod gossip;
 mod hello;
 mod link;
 
-use frond_broker::{ClientUrls, Level, Packs, Settled, Upcalls};
+use frond_broker::{Level, Packs, ServerUrls, Settled, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{RouteConnect, ServerInfo, encode};
 
@@ -342,7 +342,7 @@ impl Route {
                 at.trim_end_matches('/')
             );
             up.log(Level::Info, text);
-            up.offer(&info.server_id, gossip::client_urls(info));
+            up.offer(&info.server_id, gossip::urls_of(info));
             up.place_neighbour(&info.server_id, &info.gateway_url);
         }
         if is_news {
@@ -423,7 +423,7 @@ impl Route {
         let left = self.mesh.leave(id, &session.place, up.link());
         if left.is_last {
             up.log(Level::Info, format!("route: server {name:?} is gone"));
-            up.offer(id, ClientUrls::default());
+            up.offer(id, ServerUrls::default());
             up.place_neighbour(id, "");
         }
         for parked in left.parked {

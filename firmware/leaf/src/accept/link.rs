@@ -101,6 +101,17 @@ impl Link for Accept {
         }
     }
 
+    /// spec: nats-server v2.15.1 server/leafnode.go `sendAsyncLeafNodeInfo`
+    fn offered(&mut self, up: &mut dyn Upcalls) {
+        if matches!(self.state, State::Up(_)) {
+            let info = ServerInfo {
+                client_id: 0,
+                ..self.greeting(up)
+            };
+            encode::info(up.out(), &info);
+        }
+    }
+
     fn closed(&mut self, _now: Now, cause: &str, up: &mut dyn Upcalls) {
         if let State::Up(session) = &self.state {
             up.log(

@@ -1,7 +1,9 @@
+mod compression;
+
 use core::time::Duration;
 
 use frond_account::{AccountId, AllowResponses, SubjectRules};
-use frond_broker::{Compression, Link, LinkId, LinkVerdict, Sent, Source, Via};
+use frond_broker::{Link, LinkId, LinkVerdict, Sent, Source, Via};
 use frond_wire::Message;
 
 use super::*;
@@ -77,53 +79,22 @@ fn the_answer_comes_before_the_snapshot() {
     assert_eq!((link.status().state, link.status().is_spoke), ("up", false));
 }
 
+/// Its own url first, then those of the others; of this connection nothing is said.
 #[test]
-fn a_leaf_that_wants_frames_is_greeted_again_in_them() {
-    let mut listener = listener();
-    listener.compression = Compression::auto();
-    let (mut link, mut up, greeting) = greeted(listener);
-    let first = ServerInfo::parse(greeting.strip_prefix("INFO ").unwrap().as_bytes()).unwrap();
-    assert_eq!(first.compression, "s2_auto");
-    let wish = "INFO {\"client_id\":6,\"compression\":\"s2_fast\"}\r\n";
-    feed(&mut link, &mut up, at(20), wish);
-    assert_eq!(up.asked(), ["pack s2_fast after 0"]);
-    let again = up.said();
-    assert_eq!(again, greeting);
-    feed(&mut link, &mut up, at(21), wish);
-    assert_eq!(up.said(), "-ERR 'Authorization Violation'\r\n");
-}
-
-#[test]
-fn the_way_becomes_longer_and_more_is_done() {
-    let mut listener = listener();
-    listener.compression = Compression::auto();
-    let (mut link, mut up, _) = greeted(listener);
-    feed(
-        &mut link,
-        &mut up,
-        at(1),
-        "INFO {\"compression\":\"accept\"}\r\n",
-    );
-    feed(&mut link, &mut up, at(2), &format!("{CONNECT}\r\n"));
-    link.authenticated(at(2), accepted(None), &mut up);
-    assert_eq!(link.status().compression, "s2_uncompressed");
-    up.asked();
-    let asked = wake(&mut link, &mut up);
-    let late = at(asked.mono.as_nanos() / 1_000_000 + 60);
-    feed(&mut link, &mut up, late, "PONG\r\n");
-    assert_eq!(up.asked().len(), 1);
-    assert_eq!(link.status().compression, "s2_better");
-}
-
-#[test]
-fn a_websocket_is_compressed_by_its_own_means() {
-    let mut up = Mock::new("hub1");
-    up.websocket = true;
-    let mut listener = listener();
-    listener.compression = Compression::auto();
-    let mut link = Accept::new(listener, 6);
-    link.opened(at(0), &mut up);
-    assert!(up.said().contains("\"compression\":\"off\""));
+fn a_leaf_is_told_when_other_servers_come_and_go() {
+    let (mut link, mut up) = attached(CONNECT, None, &[]);
+    up.said();
+    for (others, told) in [(vec!["b:1", "127.0.0.1:17422"], 2), (vec![], 1)] {
+        up.others.leafnode = others.into_iter().map(String::from).collect();
+        link.offered(&mut up);
+        let said = up.said();
+        let info = ServerInfo::parse(said.strip_prefix("INFO ").unwrap().as_bytes()).unwrap();
+        assert_eq!(info.leafnode_urls, ["127.0.0.1:17422", "b:1"][..told]);
+        assert!(info.client_id == 0 && info.nonce.is_empty() && !info.connect_info);
+    }
+    let (mut new, mut up, _) = greeted(listener());
+    new.offered(&mut up);
+    assert_eq!(up.said(), "", "the answer to its CONNECT will say it");
 }
 
 #[test]

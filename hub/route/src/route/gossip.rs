@@ -1,6 +1,6 @@
 //! Servers tell each other of servers.
 
-use frond_broker::{ClientUrls, Upcalls};
+use frond_broker::{ServerUrls, Upcalls};
 use frond_wire::{ServerInfo, encode};
 
 use super::{Reason, Route, Side};
@@ -94,12 +94,17 @@ impl Route {
     }
 }
 
-/// Where clients find a server, as far as it says.
-pub(super) fn client_urls(info: &ServerInfo) -> ClientUrls {
+/// Where others find a server, as far as it says.
+pub(super) fn urls_of(info: &ServerInfo) -> ServerUrls {
     let few = |urls: &[String]| urls.iter().take(CLIENT_URLS_MAX).cloned().collect();
-    ClientUrls {
+    ServerUrls {
         tcp: few(&info.connect_urls),
         websocket: few(&info.ws_connect_urls),
+        leafnode: match info.leafnode_urls.as_slice() {
+            [own] => vec![own.clone()],
+            // A server speaks for itself.
+            _ => Vec::new(),
+        },
     }
 }
 

@@ -68,6 +68,7 @@ pub(super) fn info(
         domain: own.domain.clone().unwrap_or_default(),
         connect_urls,
         ws_connect_urls,
+        leafnode_urls: urls.leafnode,
         ldm: mesh.is_leaving(),
         compression: compression.to_owned(),
         import,

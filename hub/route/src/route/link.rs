@@ -1,10 +1,11 @@
 use frond_broker::{
     InterestChange, Level, Link, LinkDetail, LinkKind, LinkStatus, LinkVerdict, Packs, RouteDetail,
-    Sent, Upcalls, Via,
+    Sent, ServerUrls, Upcalls, Via,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
 
+use super::gossip::urls_of;
 use super::{PROTOCOL_VIOLATION, Route, STALE, Side, State, hello};
 use crate::limits::{JITTER, RECONNECT_INTERVAL};
 use crate::mesh::Place;
@@ -253,7 +254,15 @@ impl Route {
         } else if info.server_id != session.peer.id {
             self.on_told(&info, up);
         } else if info.ldm {
-            up.offer(&info.server_id, frond_broker::ClientUrls::default());
+            // It takes no clients from here on; its leafnodes it leads away itself.
+            let leafnode = urls_of(&info).leafnode;
+            up.offer(
+                &info.server_id,
+                ServerUrls {
+                    leafnode,
+                    ..ServerUrls::default()
+                },
+            );
         }
     }
 
