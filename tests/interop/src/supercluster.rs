@@ -76,7 +76,7 @@ impl Supercluster {
                 .iter()
                 .map(|to| {
                     let (port, user, entry) = (ports[*to][0], &words.user, &words.entry);
-                    format!("{{ name: C{to}, url: \"nats://{user}127.0.0.1:{port}\" {entry} }}\n")
+                    format!("{{ name: C{to}, url: \"nats://{user}127.0.0.1:{port}\"\n{entry} }}\n")
                 })
                 .collect();
             let cluster = if kinds[c].len() > 1 {

@@ -185,6 +185,15 @@ async fn two_clusters_of_two_are_one_system_wherever_a_client_is() {
                     "{kinds:?}: {subject} came twice to {n}"
                 );
             }
+            // A member behind a route of its cluster, or not.
+            let mut member = group(&clients[at], ["job0", "job1", "job2", "job3"][at]).await;
+            for other in [2 * (1 - c), 2 * (1 - c) + 1] {
+                let subject = format!("job{at}");
+                world.knows((1 - c, other % 2), c, &subject, true);
+                clients[other].publish(subject, "x".into()).await.unwrap();
+                next(&mut member).await;
+                assert!(is_quiet(&mut member).await, "{kinds:?}: twice to {at}");
+            }
             // From each server of the other cluster, with an inbox that only it knows.
             for other in [2 * (1 - c), 2 * (1 - c) + 1] {
                 let asking = connect(&world.clusters[1 - c][other % 2]).await;
