@@ -37,9 +37,6 @@ impl fmt::Display for Change {
         if self.option == Reloadable::TlsPins {
             return write!(f, "{} {name}", self.value);
         }
-        if self.option == Reloadable::LeafCompression {
-            return write!(f, "{name}: {}", self.value);
-        }
         f.write_str(name)?;
         if self.value.is_empty() {
             Ok(())
@@ -116,8 +113,6 @@ pub enum Reloadable {
     LogFile,
     /// `cluster.routes`
     Routes,
-    /// `leafnodes.compression`: accepted leaves connect anew.
-    LeafCompression,
     /// `write_deadline`
     WriteDeadline,
     /// `max_traced_msg_len`
@@ -168,7 +163,6 @@ impl Reloadable {
             Self::ClientAdvertise => "client_advertise",
             Self::Cluster => "cluster",
             Self::Routes => "cluster routes",
-            Self::LeafCompression => "LeafNode Compression value is",
             Self::PidFile => "pid_file",
             Self::PortsFileDir => "ports_file_dir",
             Self::ConnectErrorReports => "connect_error_reports",

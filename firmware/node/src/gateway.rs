@@ -27,6 +27,10 @@ pub struct GatewaySeed<'a> {
 pub struct Gateways {
     /// To the configured clusters; they dial once they are attached.
     pub dial: Vec<Box<dyn Link>>,
+    /// The host that other clusters are told.
+    pub host: String,
+    /// And the port.
+    pub port: u16,
     /// Makes the accepting end of a connection.
     pub accept: Box<dyn Fn() -> Box<dyn Link>>,
 }

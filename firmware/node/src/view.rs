@@ -30,6 +30,8 @@ pub struct View<'a> {
     pub websocket_port: u16,
     /// The bound port for routes; 0 is none.
     pub route_port: u16,
+    /// Where other clusters find this server; `None`: there are no gateways.
+    pub gateway: Option<(&'a str, u16)>,
     /// Whether clients are led away and nobody new is let in.
     pub is_lame_duck: bool,
 }
@@ -68,6 +70,7 @@ impl Node {
             monitor_port: monitor,
             websocket_port: websocket,
             route_port: route,
+            gateway: self.gateways.as_ref().map(|it| (&*it.host, it.port)),
             is_lame_duck: self.lame_duck != LameDuck::Off,
         }
     }

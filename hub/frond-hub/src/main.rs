@@ -45,6 +45,8 @@ fn gateways(seed: &GatewaySeed<'_>) -> Gateways {
     let clusters = Clusters::new(plan);
     Gateways {
         dial: clusters.configured(),
+        host: seed.host.clone(),
+        port: seed.port,
         accept: Box::new(move || clusters.accept()),
     }
 }

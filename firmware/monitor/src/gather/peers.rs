@@ -92,11 +92,11 @@ fn subjects(rules: &SubjectRules) -> Subjects {
 /// This cluster among the clusters; `None`: it is alone.
 pub(crate) fn own_gateway(view: &View<'_>) -> Option<Own> {
     let gateway = &view.config.gateway;
-    let listen = gateway.listen.as_ref()?;
+    let (host, port) = view.gateway?;
     Some(Own {
         name: gateway.name.clone().unwrap_or_default(),
-        host: listen.host.clone(),
-        port: listen.port,
+        host: host.to_owned(),
+        port,
     })
 }
 
