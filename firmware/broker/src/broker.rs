@@ -414,7 +414,7 @@ impl Broker {
             } else {
                 connection.outbox.append(64, write);
             }
-            if connection.outbox.len() > self.limits.outbox_bytes_max {
+            if connection.outbox.len() > self.limits.outbox_max_of(&connection.kind) {
                 self.overrun.push(slot);
             }
             if !connection.dirty {

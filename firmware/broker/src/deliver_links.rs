@@ -123,13 +123,15 @@ impl Broker {
             source,
             origin_cluster: publication.leaf_cluster,
             plain,
+            is_answer: publication.hop.is_some_and(|hop| hop.is_answer),
             queues,
         };
         if from_client && self.limits.misses(connection.outbox.len()) {
             return Sent::Withheld;
         }
         let expected = HEAD_BYTES_MAX + message.subject.len() + message.body_bytes();
-        if connection.outbox.len() + expected > self.limits.outbox_bytes_max {
+        let outbox_max = self.limits.outbox_max_of(&connection.kind);
+        if connection.outbox.len() + expected > outbox_max {
             self.overrun.push(slot);
             return Sent::Withheld;
         }
@@ -150,7 +152,7 @@ impl Broker {
             self.totals.traffic.out_bytes += bytes;
             self.totals.links.out_msgs += 1;
             self.totals.links.out_bytes += bytes;
-            self.stalled |= connection.outbox.len() > self.limits.outbox_bytes_max / 4 * 3;
+            self.stalled |= connection.outbox.len() > outbox_max / 4 * 3;
         }
         if !connection.dirty {
             connection.dirty = true;

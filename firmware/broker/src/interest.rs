@@ -30,22 +30,19 @@ pub(crate) struct Sub {
 }
 
 impl Sub {
-    /// Whether the other servers of a cluster serve it themselves: imported services, and as long
-    /// as streams are not replicated the JetStream API, each server of its own streams.
-    pub(crate) fn stays_here(&self) -> bool {
+    /// Whether the other servers of a cluster serve it themselves: imported services, what the
+    /// system serves in each account, and as long as streams are not replicated what JetStream
+    /// listens on, each server for its own streams.
+    pub(crate) fn stays_here(&self, system: AccountId) -> bool {
         match &self.owner {
             Owner::Import(_) => true,
-            Owner::Internal(_) => is_api(&self.filter),
+            Owner::Internal(_) => {
+                let is_system = self.filter.starts_with("$SYS.") && self.account != system;
+                is_system || self.filter.starts_with("$JS.")
+            }
             Owner::Client { .. } | Owner::Link { .. } | Owner::Responses => false,
         }
     }
-}
-
-/// `$JS.API.…`, or with the domain before `API`.
-fn is_api(filter: &str) -> bool {
-    let mut tokens = filter.split('.');
-    let is_streams = tokens.next() == Some("$JS");
-    is_streams && (tokens.next() == Some("API") || tokens.next() == Some("API"))
 }
 
 /// How a subscription is tied to others by imported messages.
@@ -301,6 +298,7 @@ impl Matches {
         self.plain.clear();
         self.links.clear();
         self.gateways.clear();
+        self.importing.clear();
         self.groups.clear();
         tree.for_each_match(subject, &mut |id| {
             if let Some(sub) = subs.get(*id) {

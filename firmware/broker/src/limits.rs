@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use crate::connection::Kind;
+
 /// How much of everything there may be. The defaults are nats-server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -77,6 +79,15 @@ impl Limits {
         self.fast_producers == FastProducers::Wait
     }
 
+    /// Bytes that may wait for a connection: servers tell each other all interest at once, and
+    /// are cut only when they take nothing for long.
+    pub(crate) fn outbox_max_of(&self, kind: &Kind) -> usize {
+        match kind {
+            Kind::Link(_) => self.outbox_bytes_max.max(LINK_OUTBOX_BYTES_MIN),
+            Kind::Client(_) | Kind::Closing => self.outbox_bytes_max,
+        }
+    }
+
     /// Whether a receiver with this much waiting misses what a fast producer says.
     /// spec: nats-server v2.15.1 server/client.go `deliverMsg`, `queueOutbound`
     pub(crate) const fn misses(&self, waiting_bytes: usize) -> bool {
@@ -86,6 +97,9 @@ impl Limits {
         }
     }
 }
+
+/// What may wait for another server whatever `max_pending` says.
+pub(crate) const LINK_OUTBOX_BYTES_MIN: usize = 64 * 1024 * 1024;
 
 /// What an idle connection costs, its socket's task included, about.
 pub(crate) const CONNECTION_BYTES: usize = 4 * 1024;

@@ -70,6 +70,8 @@ pub trait Link: Debug {
 
     /// A server of this cluster came or went, or is found elsewhere; only gateways hear of it.
     fn neighbours_changed(&mut self, _up: &mut dyn Upcalls) {}
+    /// Accounts came or went.
+    fn accounts_changed(&mut self, _up: &mut dyn Upcalls) {}
 
     /// This server leads its clients away: a peer that could take them is told.
     fn leaving(&mut self, _up: &mut dyn Upcalls) {}
@@ -351,6 +353,8 @@ pub struct Via<'a> {
     pub origin_cluster: Option<&'a str>,
     /// Whether the peer has a plain subscription for it.
     pub plain: bool,
+    /// Whether it answers a request of another account.
+    pub is_answer: bool,
     /// The queue groups this peer was chosen for.
     pub queues: &'a [&'a str],
 }

@@ -95,6 +95,7 @@ pub(crate) enum Call {
     Neighbours,
     Cluster(Box<ServerInfo>),
     Offered,
+    Accounts,
 }
 
 impl LinkSlot {
@@ -439,6 +440,7 @@ impl Broker {
                 Call::Time => self.call(id, |link, now, up| link.on_time(now, up)),
                 Call::Neighbours => self.call(id, |link, _, up| link.neighbours_changed(up)),
                 Call::Cluster(told) => self.call(id, |link, _, up| link.cluster_told(&told, up)),
+                Call::Accounts => self.call(id, |link, _, up| link.accounts_changed(up)),
                 Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
                 Call::Offered => self.call(id, |link, _, up| link.offered(up)),
                 Call::Verdict(verdict) => {

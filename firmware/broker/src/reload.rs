@@ -115,10 +115,15 @@ impl Broker {
         let Some(connection) = self.conns.get(slot) else {
             return;
         };
-        let session = connection.session();
-        let account = session.map(|session| session.account);
-        let account = account.unwrap_or_else(|| self.directory.default_account());
-        let user = session.and_then(|session| session.identity.as_ref()?.user.as_deref());
+        // What links may send is their own matter.
+        let Some(session) = connection.session() else {
+            return;
+        };
+        let account = session.account;
+        let user = session
+            .identity
+            .as_ref()
+            .and_then(|known| known.user.as_deref());
         let wire = self.wire_limits_of(account, user);
         let Some(connection) = self.conns.get_mut(slot) else {
             return;

@@ -17,6 +17,7 @@ pub(crate) struct Hop<'a> {
     service: &'a Arc<Service>,
     /// Whether the import tells who asks.
     share: bool,
+    pub(crate) is_answer: bool,
     info: Option<ClientInfo>,
     before: Option<&'a Self>,
 }
@@ -80,6 +81,7 @@ impl Broker {
         let hop = Hop {
             service,
             share: import.share,
+            is_answer: false,
             info,
             before: publication.hop,
         };
@@ -132,6 +134,7 @@ impl Broker {
         let hop = Hop {
             service: &service,
             share,
+            is_answer: true,
             info: None,
             before: publication.hop,
         };

@@ -72,6 +72,7 @@ impl Broker {
                 self.share(id, sharing);
             }
         }
+        self.tell_accounts();
     }
 
     fn share(&mut self, id: AccountId, sharing: Sharing) {

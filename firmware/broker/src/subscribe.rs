@@ -154,7 +154,7 @@ impl Broker {
             queue: sub.queue.clone(),
             source,
             cluster,
-            stays_here: sub.stays_here(),
+            stays_here: sub.stays_here(self.directory.system_account()),
             delta: sign.saturating_mul(count),
         }
     }

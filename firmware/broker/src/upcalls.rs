@@ -195,7 +195,7 @@ impl Upcalls for Up<'_> {
                 queue: sub.queue.as_deref(),
                 source,
                 origin_cluster: cluster.as_deref(),
-                stays_here: sub.stays_here(),
+                stays_here: sub.stays_here(self.broker.directory.system_account()),
                 delta,
             });
         }

@@ -123,6 +123,7 @@ impl Broker {
                 cluster: None,
             });
             self.know_link(id);
+            self.lift_limits(id);
         }
     }
 
@@ -138,14 +139,31 @@ impl Broker {
         self.speak(id, Dialect::PinnedRoute);
     }
 
-    /// Servers of one system may tell each other messages of any size.
     fn speak(&mut self, id: LinkId, dialect: Dialect) {
+        let slot = self.links.get(&id).and_then(|link| link.slot);
+        if let Some(connection) = slot.and_then(|slot| self.conns.get_mut(slot)) {
+            connection.parser.set_dialect(dialect);
+        }
+    }
+
+    /// Servers of one system may tell each other messages of any size, once they know each other.
+    fn lift_limits(&mut self, id: LinkId) {
         let mut limits = self.limits.wire();
         limits.payload_bytes_max = None;
         let slot = self.links.get(&id).and_then(|link| link.slot);
         if let Some(connection) = slot.and_then(|slot| self.conns.get_mut(slot)) {
-            connection.parser.set_dialect(dialect);
             connection.parser.set_limits(limits);
+        }
+    }
+
+    /// Accounts came or went: links of all accounts look again.
+    pub(crate) fn tell_accounts(&mut self) {
+        let wide = self.links.iter().filter(|(_, link)| {
+            let bound = link.bound.as_ref();
+            bound.is_some_and(|bound| bound.scope == Scope::All)
+        });
+        for id in wide.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.tell(id, Call::Accounts);
         }
     }
 

@@ -270,7 +270,7 @@ impl Session {
             Source::Link {
                 kind: LinkKind::Route,
                 ..
-            } => self.role() == Role::Spoke,
+            } => self.role() == Role::Spoke && !via.is_answer,
             Source::Link { .. } => false,
         };
         from_here

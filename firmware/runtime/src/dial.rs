@@ -104,7 +104,7 @@ async fn reach(
         let opened = proxied_dial::open(core, wish, proxy).await;
         return opened.map_err(|why| format!("dial {host}:{port}: {why}"));
     }
-    let connect = TcpStream::connect((host, port));
+    let connect = connect(core, wish);
     match tokio::time::timeout(wish.timeout, connect).await {
         Ok(Ok(stream)) => Ok(Opened {
             peer: peer_of(&stream),
@@ -150,6 +150,25 @@ async fn open(core: &Rc<Core>, wish: &Wish) -> Result<Open, String> {
         security,
         early,
     })
+}
+
+/// Connects to one of the addresses of a host. For a server of our cluster they begin anywhere:
+/// behind one name may be several of them, and this one.
+///
+/// spec: nats-server v2.15.1 server/route.go `connectToRoute`, `getRandomIP`
+async fn connect(core: &Core, wish: &Wish) -> io::Result<TcpStream> {
+    let place = (wish.host.as_str(), wish.port);
+    match core.with_node(|node| node.link_kind(wish.link)) {
+        LinkKind::Leaf => return TcpStream::connect(place).await,
+        LinkKind::Route | LinkKind::Gateway => {}
+    }
+    let mut found: Vec<_> = tokio::net::lookup_host(place).await?.collect();
+    let mut random = [0; 8];
+    if found.len() > 1 && getrandom::fill(&mut random).is_ok() {
+        let first = u64::from_le_bytes(random) % found.len() as u64;
+        found.rotate_left(usize::try_from(first).unwrap_or(0));
+    }
+    TcpStream::connect(&found[..]).await
 }
 
 /// Asks for a WebSocket, as long as the hub may take to greet.

@@ -27,9 +27,9 @@ use crate::{Product, banner, check, claims, data_dir, http, known_time, listener
 #[derive(Debug)]
 pub(crate) struct Server {
     core: Rc<Core>,
-    /// What accepts clients and leafnodes.
+    /// What accepts clients.
     tasks: Vec<JoinHandle<()>>,
-    /// What looks after certificates and time, until the end.
+    /// What looks after certificates and time and accepts other servers, until the end.
     keepers: Vec<JoinHandle<()>>,
     /// Monitoring answers until the end, also while the clients are led away.
     monitor: Option<JoinHandle<()>>,
@@ -155,7 +155,12 @@ impl Server {
         ];
         for (listener, kind) in doors {
             let listener = listener.map(|at| listener::accept(Rc::clone(&self.core), at, kind));
-            self.tasks.extend(listener.map(spawn_local));
+            let tasks = match kind {
+                Listener::Client | Listener::WebSocket => &mut self.tasks,
+                // Other servers come and go to the end.
+                Listener::Leaf | Listener::Route | Listener::Gateway => &mut self.keepers,
+            };
+            tasks.extend(listener.map(spawn_local));
         }
         self.core.with_node(|node| node.start_links(now))?;
         self.core.handle(Input::Time);
@@ -203,9 +208,6 @@ impl Server {
             node.facts().cluster.clone()
         });
         tracing::info!("Cluster name is {name}");
-        if config.cluster_name().is_none() {
-            tracing::warn!("Cluster name was dynamically generated, consider setting one");
-        }
         tracing::info!("Listening for route connections on {on}");
         if config.jetstream.enabled {
             tracing::warn!(

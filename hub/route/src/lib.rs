@@ -13,6 +13,7 @@ mod pulse;
 mod route;
 mod session;
 mod target;
+mod unknown;
 
 pub use mesh::Mesh;
 pub use plan::Plan;

@@ -265,6 +265,19 @@ impl Mesh {
         true
     }
 
+    /// Whether a route that waits, perhaps one for an account, would have a place.
+    pub(crate) fn has_place(&self, server_id: &str, account: Option<&str>) -> bool {
+        let state = self.0.borrow();
+        let Some(peer) = state.peers.get(server_id) else {
+            return true;
+        };
+        match (account, state.pool_size(&peer.info)) {
+            (Some(account), size) => size.is_some() && !peer.pinned.contains_key(account),
+            (None, Some(size)) => peer.free(size).is_some(),
+            (None, None) => peer.at(0).is_none(),
+        }
+    }
+
     /// Whether a connection to this server would have a place in the pool.
     pub(crate) fn has_room(&self, server_id: &str) -> bool {
         let state = self.0.borrow();
@@ -326,12 +339,6 @@ impl Mesh {
             self.planned(|plan| plan.introduce(&mut target));
         }
         target
-    }
-
-    /// All connections that have a place.
-    pub(crate) fn links(&self) -> Vec<LinkId> {
-        let state = self.0.borrow();
-        state.peers.values().flat_map(Peer::links).collect()
     }
 
     /// Whether a server that was heard of is to be dialed, perhaps for one account: it is nobody

@@ -3,11 +3,13 @@ mod gossip;
 mod hello;
 mod link;
 
+use core::net::IpAddr;
+
 use frond_broker::{Level, Packs, ServerUrls, Settled, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{RouteConnect, ServerInfo, encode};
 
-use crate::limits::GREETING_TIMEOUT;
+use crate::limits::{BACKOFF_MAX, GREETING_TIMEOUT, RECONNECT_INTERVAL};
 use crate::mesh::{Asked, Joined, Mesh, NoPlace, Place};
 use crate::session::{PeerFacts, Session};
 use crate::target::Target;
@@ -107,6 +109,13 @@ impl Dialed {
         match self.reason {
             Reason::Configured | Reason::Further { .. } => true,
             Reason::Told { .. } => false,
+        }
+    }
+
+    /// What another server told of is not being dialed any more.
+    fn is_given_up(&self, mesh: &Mesh) {
+        if let Reason::Told { server_id, .. } = &self.reason {
+            mesh.give_up(server_id, self.account.as_deref());
         }
     }
 
@@ -237,7 +246,7 @@ impl Route {
             return self.refuse(Some(text), "Authentication Failure", up);
         }
         let name = (connect.cluster.as_str(), connect.cluster_dynamic);
-        if let Err(text) = hello::agree(&self.mesh, name, up) {
+        if let Err(text) = hello::agree(&self.mesh, &connect.name, name, up) {
             return self.refuse(Some(&text), "Cluster Name Conflict", up);
         }
         self.state = State::AwaitingPeer { until };
@@ -246,13 +255,13 @@ impl Route {
     /// The peer told of itself: the connection gets its place, or ends.
     fn on_first_info(&mut self, now: Now, mut info: ServerInfo, up: &mut dyn Upcalls) {
         if info.server_id == up.server().id {
-            return self.end_for_good(DUPLICATE_ROUTE, "this is the server itself", up);
+            return self.meet_itself(now, up);
         }
         if self.packs_with(now, &info, up) {
             return;
         }
         let name = (info.cluster.as_str(), info.cluster_dynamic);
-        if let Err(text) = hello::agree(&self.mesh, name, up) {
+        if let Err(text) = hello::agree(&self.mesh, &info.server_id, name, up) {
             return self.fail(now, None, &text, "Cluster Name Conflict", up);
         }
         if matches!(self.side, Side::Accepted) && info.server_name == up.server().name {
@@ -268,14 +277,8 @@ impl Route {
             Err(NoPlace::Taken) => self.step_back(&info.server_id, up),
             Err(NoPlace::Impossible(text)) => {
                 encode::err(up.out(), &text);
-                match &self.side {
-                    Side::Dialed(dialed) if dialed.account.is_some() => {
-                        self.end_for_good(PROTOCOL_VIOLATION, &text, up);
-                    }
-                    Side::Dialed(_) | Side::Accepted => {
-                        self.fail(now, None, &text, PROTOCOL_VIOLATION, up);
-                    }
-                }
+                self.fail(now, None, &text, PROTOCOL_VIOLATION, up);
+                self.rest(now);
             }
         }
     }
@@ -322,7 +325,8 @@ impl Route {
                 }
                 encode::info(up.out(), &own);
             }
-            (dialed.attempts, dialed.logged) = (0, None);
+            dialed.is_given_up(&self.mesh);
+            dialed.logged = None;
             dialed.has_been_up = true;
         }
         up.introduce(&info.server_name, &info.version);
@@ -363,21 +367,44 @@ impl Route {
                 server_id: server_id.to_owned(),
             };
         } else {
-            self.state = State::Ended;
-            up.detach();
+            self.end(up);
         }
         up.close(DUPLICATE_ROUTE);
     }
 
-    /// There is no sense in trying again.
-    fn end_for_good(&mut self, cause: &str, why: &str, up: &mut dyn Upcalls) {
+    /// An address leads to this server itself: there is no sense in trying again, unless it is
+    /// a name, which may lead elsewhere the next time.
+    fn meet_itself(&mut self, now: Now, up: &mut dyn Upcalls) {
+        let is_name = match &self.side {
+            Side::Dialed(dialed) => {
+                dialed.is_configured() && dialed.target.host.parse::<IpAddr>().is_err()
+            }
+            Side::Accepted => false,
+        };
+        if is_name {
+            self.state = State::Waiting {
+                until: now.mono + RECONNECT_INTERVAL,
+            };
+        } else {
+            self.end(up);
+        }
+        up.close(DUPLICATE_ROUTE);
+    }
+
+    /// This route is of no more use.
+    fn end(&mut self, up: &mut dyn Upcalls) {
         if let Side::Dialed(dialed) = &self.side {
-            let text = format!("route: {} is left alone: {why}", dialed.target);
-            up.log(Level::Debug, text);
+            dialed.is_given_up(&self.mesh);
         }
         self.state = State::Ended;
         up.detach();
-        up.close(cause);
+    }
+
+    /// Only somebody's hands can change what was wrong: the next attempt is far.
+    fn rest(&mut self, now: Now) {
+        if let State::Waiting { until } = &mut self.state {
+            *until = now.mono + BACKOFF_MAX;
+        }
     }
 
     /// Says what is wrong, if there are words for it, and closes; a dialer tries again.

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use frond_account::AccountId;
 use frond_broker::{
@@ -9,9 +9,9 @@ use frond_subject::is_valid_filter;
 use frond_wire::{Message, RouteOp, ServerInfo, SubjectPermission, encode};
 
 use crate::interests::{Interests, Teller};
-use crate::limits::UNKNOWN_INTEREST_MAX;
 use crate::mesh::{Mesh, Place};
 use crate::pulse::{Beat, Pulse};
+use crate::unknown::{Room, Unknown, Wish};
 
 /// One connection after its handshake: the same at both ends.
 #[derive(Debug)]
@@ -23,8 +23,7 @@ pub(crate) struct Session {
     accounts: HashMap<AccountId, Met>,
     interests: Interests,
     /// What the peer wants in accounts that aren't known here yet.
-    unknown: BTreeMap<Box<str>, Vec<Unknown>>,
-    unknown_count: usize,
+    unknown: Unknown,
     pulse: Pulse,
 }
 
@@ -74,14 +73,6 @@ struct Met {
     is_told: bool,
 }
 
-#[derive(Debug)]
-struct Unknown {
-    origin: Option<Box<str>>,
-    subject: Box<str>,
-    queue: Option<Box<str>>,
-    weight: u32,
-}
-
 impl Session {
     /// Binds the link: from here it takes part.
     pub(crate) fn begin(
@@ -108,19 +99,16 @@ impl Session {
             peer,
             accounts: HashMap::new(),
             interests: Interests::default(),
-            unknown: BTreeMap::new(),
-            unknown_count: 0,
+            unknown: Unknown::default(),
             pulse,
         }
     }
 
     /// Tells the peer all that we want of it.
     pub(crate) fn send_snapshot(&mut self, up: &mut dyn Upcalls) {
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         up.each_interest(&mut |change| {
-            if !seen.contains(&change.account) {
-                seen.push(change.account);
-            }
+            seen.insert(change.account);
         });
         for account in seen {
             self.meet(account, up);
@@ -141,21 +129,34 @@ impl Session {
             return;
         }
         let name = up.account_name(account);
-        if let Some(waiting) = self.unknown.remove(name.as_str()) {
-            self.unknown_count = self.unknown_count.saturating_sub(waiting.len());
-            for one in waiting {
-                let wanted = Wanted {
-                    account,
-                    origin: one.origin.as_deref(),
-                    subject: &one.subject,
-                    queue: one.queue.as_deref(),
-                };
-                up.subscribe_in(&wanted, one.weight);
-            }
-        }
         let is_told = self.mesh.carries(&self.place, &name);
         let name = name.into();
         self.accounts.insert(account, Met { name, is_told });
+    }
+
+    /// Accounts came or went: what the peer wants of those that came counts from here on.
+    pub(crate) fn on_accounts(&mut self, up: &mut dyn Upcalls) {
+        for name in self.unknown.names() {
+            let Some(account) = up.account(&name) else {
+                continue;
+            };
+            for (wish, weight) in self.unknown.take(&name) {
+                let wanted = Wanted {
+                    account,
+                    origin: wish.origin.as_deref(),
+                    subject: &wish.subject,
+                    queue: wish.queue.as_deref(),
+                };
+                up.subscribe_in(&wanted, weight);
+            }
+            self.meet(account, up);
+        }
+    }
+
+    /// An account that is known, or was: what comes back has the number it had.
+    fn find(&self, name: &str, up: &dyn Upcalls) -> Option<AccountId> {
+        let met = || self.accounts.iter().find(|(_, met)| *met.name == *name);
+        up.account(name).or_else(|| met().map(|(id, _)| *id))
     }
 
     /// spec: nats-server v2.15.1 server/route.go `updateRouteSubscriptionMap`
@@ -250,7 +251,7 @@ impl Session {
         };
         let weight = queue.map_or(1, |(_, weight)| weight);
         let queue = queue.map(|(queue, _)| queue);
-        if let Some(account) = up.account(name) {
+        if let Some(account) = self.find(name, up) {
             let wanted = Wanted {
                 account,
                 origin,
@@ -260,19 +261,16 @@ impl Session {
             up.subscribe_in(&wanted, weight);
             return self.meet(account, up);
         }
-        if self.unknown_count >= UNKNOWN_INTEREST_MAX {
-            return;
+        let name = name.to_owned();
+        let wish = Wish::new(origin, subject, queue);
+        if self.unknown.add(&name, wish, weight) == Room::FullFromHere {
+            let peer = &self.peer.name;
+            let text = format!(
+                "route: server {peer:?} wants more in accounts that are unknown here than is kept; \
+                 its interest in {name:?} is not complete"
+            );
+            up.log(Level::Warn, text);
         }
-        let name: Box<str> = name.into();
-        let waiting = self.unknown.entry(name).or_default();
-        waiting.retain(|one| !one.is(origin, subject, queue));
-        waiting.push(Unknown {
-            origin: origin.map(Into::into),
-            subject: subject.into(),
-            queue: queue.map(Into::into),
-            weight,
-        });
-        self.unknown_count = self.unknown.values().map(Vec::len).sum();
     }
 
     fn on_unwanted(
@@ -286,7 +284,7 @@ impl Session {
         let Some(name) = self.account(account) else {
             return;
         };
-        if let Some(account) = up.account(name) {
+        if let Some(account) = self.find(name, up) {
             return up.unsubscribe_in(&Wanted {
                 account,
                 origin,
@@ -294,11 +292,9 @@ impl Session {
                 queue,
             });
         }
-        let name: Box<str> = name.into();
-        if let Some(waiting) = self.unknown.get_mut(&name) {
-            waiting.retain(|one| !one.is(origin, subject, queue));
-            self.unknown_count = self.unknown.values().map(Vec::len).sum();
-        }
+        let name = name.to_owned();
+        self.unknown
+            .remove(&name, &Wish::new(origin, subject, queue));
     }
 
     /// The account of an operation: named, or that of this connection.
@@ -324,7 +320,7 @@ impl Session {
                 kind: LinkKind::Route,
                 ..
             } => {
-                if via.queues.is_empty() && !message.subject.starts_with(SERVICE_REPLY) {
+                if via.queues.is_empty() && !via.is_answer {
                     return Sent::Withheld;
                 }
                 None
@@ -395,18 +391,5 @@ impl Session {
     }
 }
 
-impl Unknown {
-    fn is(&self, origin: Option<&str>, subject: &str, queue: Option<&str>) -> bool {
-        (
-            self.origin.as_deref(),
-            &*self.subject,
-            self.queue.as_deref(),
-        ) == (origin, subject, queue)
-    }
-}
-
 /// Stands for a leafnode without a cluster.
 pub(crate) const NAMELESS: &str = "_";
-
-/// How the subjects of answers to services of other accounts begin.
-const SERVICE_REPLY: &str = "_R_.";

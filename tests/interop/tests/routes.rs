@@ -196,6 +196,34 @@ async fn requests_are_answered_across_servers_and_accounts() {
     }
 }
 
+/// Who asks, who answers and who waits for the answer are at three servers.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_goes_on_to_who_waits_for_it_elsewhere() {
+    let accounts = "accounts {
+        SVC: { users: [ { user: svc, password: svc } ], exports: [ { service: price } ] }
+        APP: { users: [ { user: app, password: app } ],
+            imports: [ { service: { account: SVC, subject: price } } ] }
+        }";
+    for kinds in MESHES {
+        let mesh = Mesh::new(kinds, "", accounts);
+        mesh.meshed();
+        let svc = connect_as(&mesh.servers[1], "svc").await;
+        echo(&svc, "price").await;
+        let waiting = connect_as(&mesh.servers[2], "app").await;
+        let mut results = waiting.subscribe("results").await.unwrap();
+        waiting.flush().await.unwrap();
+        mesh.hears_of(0, "results");
+        mesh.hears_of(0, "price");
+        let asking = connect_as(&mesh.servers[0], "app").await;
+        asking
+            .publish_with_reply("price", "results", "tea".into())
+            .await
+            .unwrap();
+        assert_eq!(&next(&mut results).await.payload[..], b"tea", "{kinds:?}");
+        assert!(is_quiet(&mut results).await, "{kinds:?}: came twice");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn leafnodes_of_one_server_reach_the_others() {
     for (kinds, leaf_kind) in [

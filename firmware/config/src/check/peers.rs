@@ -9,6 +9,7 @@ use crate::options::cluster::Cluster;
 use crate::options::gateway::Gateway;
 use crate::options::peers::wrong_name;
 use crate::options::tls::Tls;
+use crate::secret::Secret;
 use std::collections::BTreeSet;
 
 /// What kinds of other servers a program can be connected with, besides leafnodes.
@@ -32,6 +33,7 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
     if !may.gateway && config.gateway != Gateway::default() {
         checker.is_unable(GATEWAY, program, "has no gateways");
     }
+    checker.routes_by_certificate();
     checker.errors
 }
 
@@ -62,6 +64,34 @@ const CLUSTER: &[&str] = &["cluster"];
 const GATEWAY: &[&str] = &["gateway"];
 
 impl Checker<'_> {
+    /// What would let in whom it must not, or nobody, is refused rather than left out.
+    fn routes_by_certificate(&mut self) {
+        let cluster = &self.config.cluster;
+        let by_certificate = [
+            (
+                "verify_and_map",
+                cluster.tls.as_ref().is_some_and(|tls| tls.map),
+            ),
+            (
+                "verify_cert_and_check_known_urls",
+                cluster.tls.as_ref().is_some_and(|tls| tls.check_known_urls),
+            ),
+        ];
+        for (key, _) in by_certificate.into_iter().filter(|(_, on)| *on) {
+            let text = format!("not supported yet in \"cluster\": {key:?}");
+            self.error(CLUSTER, text, "write verify: true, and a user and password");
+        }
+        let password = cluster.authorization.password.as_ref();
+        if password.is_some_and(Secret::is_bcrypt) {
+            let text = "not supported yet in \"cluster\": a bcrypt password";
+            self.error(
+                CLUSTER,
+                text,
+                "write the password in plain text, as the routes of the others do",
+            );
+        }
+    }
+
     fn is_unable(&mut self, keys: &[&str], program: &str, why: &str) {
         let key = keys.first().copied().unwrap_or_default();
         if program == HUB {

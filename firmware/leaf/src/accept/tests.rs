@@ -184,6 +184,7 @@ const fn client() -> Via<'static> {
         account: crate::testing::A,
         source: CLIENT,
         origin_cluster: None,
+        is_answer: false,
         plain: true,
         queues: &[],
     }

@@ -409,6 +409,7 @@ fn deliver(link: &mut Solicit, subject: &str, out: &mut Vec<u8>) -> Sent {
         account: crate::testing::A,
         source: CLIENT,
         origin_cluster: None,
+        is_answer: false,
         plain: true,
         queues: &[],
     };
@@ -432,6 +433,7 @@ fn nothing_goes_back_where_it_came_from() {
             is_hub: true,
         },
         origin_cluster: cluster,
+        is_answer: false,
         plain: true,
         queues: &["q", "p"],
     };
@@ -462,6 +464,7 @@ fn a_message_too_large_for_the_hub_does_not_cost_the_link() {
         account: crate::testing::A,
         source: CLIENT,
         origin_cluster: None,
+        is_answer: false,
         plain: true,
         queues: &[],
     };

@@ -91,6 +91,7 @@ pub(super) fn info(
 /// spec: nats-server v2.15.1 server/route.go `processRouteConnect`, `clusterNameConflict`
 pub(super) fn agree(
     mesh: &Mesh,
+    server_id: &str,
     (name, is_dynamic): (&str, bool),
     up: &mut dyn Upcalls,
 ) -> Result<(), String> {
@@ -114,7 +115,7 @@ pub(super) fn agree(
             is_dynamic,
         });
         up.rename_cluster(name, is_dynamic);
-        for other in mesh.links() {
+        for (other, _) in mesh.others(server_id, None) {
             up.evict(other, "Cluster Name Conflict", "Cluster Name Conflict");
         }
         return Ok(());

@@ -35,7 +35,14 @@ impl Link for Route {
                 | State::Ended,
                 _,
             ) => {}
-            (State::Up { session, .. }, Op::Route(op)) => session.on_route_op(op, up),
+            (State::Up { session, .. }, Op::Route(op)) => {
+                session.on_route_op(op, up);
+                self.is_settled();
+            }
+            (State::AwaitingConnect { .. }, Op::Ping) => {
+                let text = "Authorization Violation";
+                self.refuse(Some(text), PROTOCOL_VIOLATION, up);
+            }
             (_, Op::Ping) => encode::pong(up.out()),
             (State::Up { session, grows }, Op::Pong) => {
                 session.pong(now);
@@ -46,6 +53,7 @@ impl Link for Route {
                     let id = session.peer.id.clone();
                     self.grow(&id, up);
                 }
+                self.is_settled();
             }
             (State::Up { .. }, Op::Info(json)) => self.on_later_info(json, up),
             (_, Op::Err(text)) => self.on_err(now, text, up),
@@ -118,6 +126,12 @@ impl Link for Route {
         }
     }
 
+    fn accounts_changed(&mut self, up: &mut dyn Upcalls) {
+        if let State::Up { session, .. } = &mut self.state {
+            session.on_accounts(up);
+        }
+    }
+
     fn leaving(&mut self, up: &mut dyn Upcalls) {
         self.mesh.leave_slowly();
         if matches!(self.state, State::Up { .. }) {
@@ -159,7 +173,12 @@ impl Link for Route {
     fn on_time(&mut self, now: Now, up: &mut dyn Upcalls) {
         if let State::Parked { server_id } = &self.state {
             // Woken: its place may be free.
-            if self.mesh.has(server_id) && self.mesh.park(server_id, up.link()) {
+            let account = match &self.side {
+                Side::Dialed(dialed) => dialed.account.as_deref(),
+                Side::Accepted => None,
+            };
+            let is_free = self.mesh.has_place(server_id, account);
+            if !is_free && self.mesh.park(server_id, up.link()) {
                 return;
             }
             let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
@@ -237,12 +256,26 @@ impl Link for Route {
 }
 
 impl Route {
+    /// The peer took us in: the next loss is a new one.
+    const fn is_settled(&mut self) {
+        if let Side::Dialed(dialed) = &mut self.side {
+            dialed.attempts = 0;
+        }
+    }
+
     /// spec: nats-server v2.15.1 server/route.go `processRouteInfo`, an `INFO` after the first
     fn on_later_info(&mut self, json: &[u8], up: &mut dyn Upcalls) {
         let (State::Up { session, .. }, Ok(info)) = (&self.state, ServerInfo::parse(json)) else {
             return;
         };
-        if !info.gateway.is_empty() {
+        if !info.route_acc_add_reqid.is_empty() {
+            // The peer gives an account a connection of its own, and waits for us to know.
+            let answer = ServerInfo {
+                route_account: String::new(),
+                ..info
+            };
+            encode::info(up.out(), &answer);
+        } else if !info.gateway.is_empty() {
             let name = session.peer.name.clone();
             if !up.hear_of_cluster(&info) {
                 let text = format!(

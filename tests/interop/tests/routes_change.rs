@@ -1,0 +1,149 @@
+//! Clusters that change while they run: reloads, servers that lead their clients away, accounts that come.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use interop::link::{connect, connect_as, echo, reaches};
+use interop::mesh::Mesh;
+use interop::{Kind, Signal, wait_for};
+
+const BOUND: Duration = Duration::from_secs(20);
+
+fn config_of(mesh: &Mesh, at: usize) -> String {
+    let path = mesh.servers[at].dir().join("server.conf");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_changes_the_cluster_as_a_restart_does() {
+    for kinds in [
+        [Kind::Hub, Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub, Kind::Hub],
+    ] {
+        let mesh = Mesh::new(&kinds, "", "");
+        mesh.meshed();
+        let (here, there) = (
+            connect(&mesh.servers[0]).await,
+            connect(&mesh.servers[1]).await,
+        );
+        echo(&there, "ready").await;
+        reaches(&here, "ready").await;
+        let former = config_of(&mesh, 0);
+        // Nobody is dialed from here, and the others find it again.
+        let alone = former.replace("cluster {", "cluster { pool_size: 5\n");
+        mesh.servers[0].reload(&alone);
+        wait_for("the larger pool", BOUND, || {
+            let pooled = mesh.routes(0);
+            let pooled = pooled.iter().filter(|route| route.get("account").is_none());
+            (pooled.count() == 10).then_some(())
+        });
+        mesh.meshed();
+        reaches(&here, "ready").await;
+        mesh.servers[0].reload(&former);
+        mesh.meshed();
+        reaches(&here, "ready").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_comes_by_reload_crosses_routes() {
+    let user =
+        |name: &str| format!("{name}: {{ users: [ {{ user: {name}, password: {name} }} ] }}");
+    let accounts = |names: &[&str]| {
+        let users: Vec<_> = names.iter().map(|name| user(name)).collect();
+        format!("accounts {{ {} }}", users.join(", "))
+    };
+    for kinds in [
+        [Kind::Hub, Kind::Real],
+        [Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub],
+    ] {
+        let mesh = Mesh::new(&kinds, "", &accounts(&["old"]));
+        mesh.meshed();
+        let reload = |at: usize| {
+            let text = config_of(&mesh, at);
+            let text = text.replace(&accounts(&["old"]), &accounts(&["old", "new"]));
+            mesh.servers[at].reload(&text);
+        };
+        // The other one knows it first, and somebody there wants something of it.
+        reload(1);
+        let early = connect_as(&mesh.servers[1], "new").await;
+        echo(&early, "ready").await;
+        early.flush().await.unwrap();
+        reload(0);
+        let late = connect_as(&mesh.servers[0], "new").await;
+        reaches(&late, "ready").await;
+    }
+}
+
+/// `max_payload` is a rule for clients.
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_tell_each_other_messages_of_any_size_also_after_a_reload() {
+    for kinds in [[Kind::Hub, Kind::Real], [Kind::Hub, Kind::Hub]] {
+        let mesh = Mesh::of(&kinds, |at| {
+            let more = ["max_payload: 100000", "max_payload: 4000000"][at];
+            (String::new(), more.to_owned())
+        });
+        mesh.meshed();
+        let (small, large) = (
+            connect(&mesh.servers[0]).await,
+            connect(&mesh.servers[1]).await,
+        );
+        let mut heard = small.subscribe("big").await.unwrap();
+        small.flush().await.unwrap();
+        mesh.hears_of(1, "big");
+        let text = config_of(&mesh, 0);
+        mesh.servers[0].reload(&format!("{text}\nmax_connections: 1000\n"));
+        wait_for("the reload", BOUND, || {
+            let told = mesh.look(0, "/varz");
+            (told["max_connections"] == 1000).then_some(())
+        });
+        large
+            .publish("big", vec![1; 3_000_000].into())
+            .await
+            .unwrap();
+        let came = tokio::time::timeout(BOUND, heard.next()).await;
+        assert_eq!(came.unwrap().unwrap().payload.len(), 3_000_000, "{kinds:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_a_server_that_goes_are_led_to_the_others() {
+    for kinds in [
+        [Kind::Hub, Kind::Real, Kind::Hub],
+        [Kind::Real, Kind::Hub, Kind::Hub],
+    ] {
+        let extra = "lame_duck_duration: \"30s\"\nlame_duck_grace_period: \"10s\"";
+        let mesh = Mesh::new(&kinds, "", extra);
+        mesh.meshed();
+        for at in [1, 2] {
+            wait_for("all three are told", BOUND, || {
+                let told = mesh.look(at, "/varz");
+                let urls = told["connect_urls"].as_array().map(Vec::len);
+                (urls == Some(3)).then_some(())
+            });
+        }
+        mesh.servers[0].signal(Signal::USR2);
+        for at in [1, 2] {
+            wait_for(
+                &format!("{kinds:?}: s{at} tells of it no more"),
+                BOUND,
+                || {
+                    let told = mesh.look(at, "/varz");
+                    let urls = told["connect_urls"].as_array()?.clone();
+                    let gone = format!("\"{}\"", mesh.servers[0].addr());
+                    (urls.len() == 2 && !urls.iter().any(|url| url.to_string() == gone))
+                        .then_some(())
+                },
+            );
+        }
+    }
+}
