@@ -37,6 +37,9 @@ impl fmt::Display for Change {
         if self.option == Reloadable::TlsPins {
             return write!(f, "{} {name}", self.value);
         }
+        if self.option == Reloadable::LeafCompression {
+            return write!(f, "{name}: {}", self.value);
+        }
         f.write_str(name)?;
         if self.value.is_empty() {
             Ok(())
@@ -113,6 +116,8 @@ pub enum Reloadable {
     LogFile,
     /// `cluster.routes`
     Routes,
+    /// `leafnodes.compression`: accepted leaves connect anew.
+    LeafCompression,
     /// `write_deadline`
     WriteDeadline,
     /// `max_traced_msg_len`
@@ -163,6 +168,7 @@ impl Reloadable {
             Self::ClientAdvertise => "client_advertise",
             Self::Cluster => "cluster",
             Self::Routes => "cluster routes",
+            Self::LeafCompression => "LeafNode Compression value is",
             Self::PidFile => "pid_file",
             Self::PortsFileDir => "ports_file_dir",
             Self::ConnectErrorReports => "connect_error_reports",

@@ -77,12 +77,14 @@ impl Gate {
     ///
     /// spec: nats-server v2.15.1 server/client.go `canSubscribe` with a queue
     pub(crate) fn may_send_to(&self, subject: &str, queue: &str) -> bool {
-        let mut scoped = self
-            .send
-            .deny
-            .iter()
-            .filter_map(|rule| rule.split_once(' '));
-        !scoped.any(|(filter, group)| matches(filter, subject) && matches(group, queue))
+        !is_denied_to(&self.send.deny, subject, queue)
+            && !is_denied_to(&self.send_denied, subject, queue)
+    }
+
+    /// Whether a message on `subject` may be taken for members of `queue` here.
+    pub(crate) fn may_receive_for(&self, subject: &str, queue: &str) -> bool {
+        !is_denied_to(&self.receive.deny, subject, queue)
+            && !is_denied_to(&self.receive_denied, subject, queue)
     }
 
     /// Whether the peer may send a message on `subject`.
@@ -101,17 +103,20 @@ impl Gate {
             }
     }
 
-    /// Whether the peer is told that we want `filter`.
+    /// Whether the peer is told that we want `filter`, for a queue group or without one.
     ///
-    /// A wildcard that is wider than what is allowed is told: the peer sends what it may.
-    pub(crate) fn may_announce(&self, filter: &str) -> bool {
+    /// A wildcard that is wider than what is allowed is told: the peer sends what it may. Of a
+    /// group that may have nothing the peer must not know: it would choose its members for
+    /// messages that others could have.
+    pub(crate) fn may_announce(&self, filter: &str, queue: Option<&str>) -> bool {
         bypasses(filter)
             || ((self.receive.allow.is_empty()
                 || self.receive.allow.iter().any(|allow| {
                     is_subset(filter, allow) || (has_wildcard(filter) && overlaps(allow, filter))
                 }))
                 && !denied(&self.receive.deny, filter)
-                && !denied(&self.receive_denied, filter))
+                && !denied(&self.receive_denied, filter)
+                && queue.is_none_or(|queue| self.may_receive_for(filter, queue)))
     }
 
     /// Whether it is an offence of the peer to ask for `filter`: then it didn't enforce the
@@ -143,6 +148,12 @@ fn permits(rules: &SubjectRules, subject: &str) -> bool {
 
 fn denied(filters: &[Box<str>], inner: &str) -> bool {
     filters.iter().any(|filter| is_subset(inner, filter))
+}
+
+/// Rules with a queue group behind the subject deny that group alone.
+fn is_denied_to(rules: &[Box<str>], inner: &str, queue: &str) -> bool {
+    let mut scoped = rules.iter().filter_map(|rule| rule.split_once(' '));
+    scoped.any(|(filter, group)| is_subset(inner, filter) && matches(group, queue))
 }
 
 fn has_wildcard(filter: &str) -> bool {
@@ -203,7 +214,7 @@ mod tests {
             .collect();
         assert_eq!(sent, [true, false, false, true, true]);
         assert!(gate.may_receive("any") && !gate.may_receive("no.pub"));
-        assert!(gate.may_announce("no.*") && !gate.may_announce("no.pub"));
+        assert!(gate.may_announce("no.*", None) && !gate.may_announce("no.pub", None));
     }
 
     #[test]
@@ -213,12 +224,12 @@ mod tests {
             gate.deny_sending(JETSTREAM_DENIED);
             gate.deny_receiving(JETSTREAM_DENIED);
             for subject in ["$JS.API.INFO", "$KV.b.k", "$OBJ.b.k"] {
-                assert!(!gate.may_send(subject) && !gate.may_announce(subject));
+                assert!(!gate.may_send(subject) && !gate.may_announce(subject, None));
                 assert!(!gate.is_offence(subject));
                 assert_eq!(gate.may_receive(subject), role == Role::Hub);
             }
-            assert!(gate.may_announce(">") && gate.may_announce("$JS.hub.API.>"));
-            assert!(!gate.may_announce("$JS.API.>"));
+            assert!(gate.may_announce(">", None) && gate.may_announce("$JS.hub.API.>", None));
+            assert!(!gate.may_announce("$JS.API.>", None));
         }
     }
 
@@ -241,12 +252,34 @@ mod tests {
         }
     }
 
+    /// Where the rule comes from changes nothing.
+    #[test]
+    fn a_denied_group_is_neither_announced_nor_served() {
+        let mut told = Gate::open(Role::Spoke);
+        told.limit(SubjectRules::default(), rules(&[], &["jobs.* w"]));
+        let mut own = Gate::open(Role::Spoke);
+        own.deny_receiving(["jobs.* w"]);
+        for gate in [told, own] {
+            for (filter, queue, announced) in [
+                ("jobs.1", Some("w"), false),
+                ("jobs.*", Some("w"), false),
+                ("jobs.>", Some("w"), true),
+                ("jobs.1", Some("v"), true),
+                ("jobs.1", None, true),
+            ] {
+                let found = gate.may_announce(filter, queue);
+                assert_eq!(found, announced, "{filter} {queue:?}");
+            }
+            assert!(!gate.may_receive_for("jobs.1", "w") && gate.may_receive_for("jobs.1", "v"));
+        }
+    }
+
     #[test]
     fn a_wide_wildcard_is_told_when_some_of_it_is_allowed() {
         let mut gate = Gate::open(Role::Spoke);
         gate.limit(SubjectRules::default(), rules(&["a.b", "c.*"], &[]));
         for (filter, told) in [("a.*", true), (">", true), ("d.*", false), ("a.c", false)] {
-            assert_eq!(gate.may_announce(filter), told, "{filter}");
+            assert_eq!(gate.may_announce(filter, None), told, "{filter}");
         }
     }
 

@@ -258,7 +258,8 @@ impl Session {
             // What our hub sends stays at this server.
             Source::Link { .. } => self.role() == Role::Hub,
         };
-        is_loop_subject(change.subject) || (told && self.gate.may_announce(change.subject))
+        is_loop_subject(change.subject)
+            || (told && self.gate.may_announce(change.subject, change.queue))
     }
 
     /// Split horizon: nothing goes back where it came from, nor to another server of that cluster.
@@ -327,7 +328,12 @@ impl Session {
                 .as_mut()
                 .is_some_and(|replies| replies.answer(now.mono, subject));
         match (allowed, self.role()) {
-            (true, _) => up.publish(message, queues),
+            (true, Role::Hub) => up.publish(message, queues),
+            (true, Role::Spoke) => {
+                let may_have = |queue: &&&str| self.gate.may_receive_for(subject, queue);
+                let queues: Vec<&str> = queues.iter().filter(may_have).copied().collect();
+                up.publish(message, &queues);
+            }
             (false, Role::Spoke) => {}
             (false, Role::Hub) => {
                 return Handled::Offence(format!(

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use frond_broker::{Level, Link};
+use frond_broker::{Level, Link, LinkKind};
 use frond_clock::Now;
 use frond_config::{Config, LeafNodes, Proxies, Remote};
 
@@ -36,6 +36,9 @@ impl Node {
         self.enable_accounts(now);
         self.reload_remotes(now, &former.leafnodes.remotes, links);
         self.want_remotes(now);
+        if former.leafnodes.compression != self.config.leafnodes.compression {
+            self.cut_accepted(now);
+        }
         if former.cluster != self.config.cluster && self.routes.is_some() {
             self.reload_routes(now);
         }
@@ -87,6 +90,18 @@ impl Node {
             Ok((remote.clone(), link))
         };
         wanted.remotes.iter().map(make).collect()
+    }
+
+    /// Leafs that were accepted go: they come back to what is configured now.
+    fn cut_accepted(&mut self, now: Now) {
+        let links = self.broker.link_statuses();
+        let links: Vec<_> = links.map(|(id, _, _)| id).collect();
+        for id in links {
+            let is_remote = self.remotes.iter().any(|(_, remote)| *remote == id);
+            if !is_remote && self.broker.link_kind(id) == LinkKind::Leaf {
+                self.broker.detach(now, id);
+            }
+        }
     }
 
     /// Remotes that are gone or changed are cut, new ones are dialed, equal ones stay up.

@@ -43,11 +43,20 @@ struct Places {
 
 impl Places {
     fn new(hubs: &[Kind], shops: &[Kind]) -> Self {
+        Self::with_door(hubs, shops, None)
+    }
+
+    /// The last one of the leafs may listen for others.
+    fn with_door(hubs: &[Kind], shops: &[Kind], open: Option<u16>) -> Self {
+        let last = shops.len() - 1;
         let doors: Vec<u16> = hubs.iter().map(|_| free_port()).collect();
         let hubs = Mesh::of(hubs, |at| (String::new(), leafs(Some(doors[at]), None)));
         let shops = Mesh::of(shops, |at| {
             let door = doors[at % doors.len()];
-            ("name: SHOPS".to_owned(), leafs(None, Some(door)))
+            (
+                "name: SHOPS".to_owned(),
+                leafs(open.filter(|_| at == last), Some(door)),
+            )
         });
         hubs.meshed();
         shops.meshed();
@@ -158,7 +167,31 @@ async fn a_cluster_of_leafs_gets_each_message_once() {
         let places = Places::new(hubs, shops);
         let clients = places.clients().await;
         each_comes_once(&clients, &what).await;
-        one_gets_each(&places.clients().await, &what).await;
+        one_gets_each(&clients, &what).await;
+    }
+}
+
+/// A till below one of the leafs that are a cluster.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leaf_of_a_cluster_of_leafs_gets_each_message_once() {
+    for (hub, shops, till) in [
+        (Kind::Real, [Kind::Hub, Kind::Real], Kind::Leaf),
+        (Kind::Real, [Kind::Real, Kind::Hub], Kind::Leaf),
+        (Kind::Hub, [Kind::Real, Kind::Hub], Kind::Real),
+        (Kind::Hub, [Kind::Hub, Kind::Hub], Kind::Leaf),
+    ] {
+        let what = format!("{hub:?} {shops:?} {till:?}");
+        let door = free_port();
+        let places = Places::with_door(&[hub], &shops, Some(door));
+        let config = format!(
+            "server_name: till\nlisten: \"127.0.0.1:-1\"\n{}\n",
+            leafs(None, Some(door))
+        );
+        let till = Server::start(till, &Setup::config(&config));
+        let mut clients = places.clients().await;
+        clients.push(connect(&till).await);
+        each_comes_once(&clients, &what).await;
+        one_gets_each(&clients, &what).await;
     }
 }
 

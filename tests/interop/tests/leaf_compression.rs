@@ -129,6 +129,36 @@ async fn the_ends_agree_and_messages_pass() {
     }
 }
 
+/// Leafs that are connected get what is configured now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_equals_a_restart() {
+    for pair in PAIRS {
+        let link = link(*pair, "compression: s2_fast", "");
+        let shows = |word: &str| {
+            wait_for(&format!("{pair:?} to show {word}"), BOUND, || {
+                (compression(&link.http[1]).as_deref() == Some(word)).then_some(())
+            });
+        };
+        for (before, after) in [
+            ("s2_fast", "s2_best"),
+            ("s2_best", "off"),
+            ("off", "s2_better"),
+        ] {
+            shows(before);
+            let config = std::fs::read_to_string(link.hub.dir().join("server.conf")).unwrap();
+            let [former, new] = [before, after].map(|word| format!("compression: {word}"));
+            link.hub.reload(&config.replace(&former, &new));
+            shows(after);
+            let said = format!("Reloaded: LeafNode Compression value is: {{{after} []}}");
+            wait_for(&said, BOUND, || {
+                link.hub.log().contains(&said).then_some(())
+            });
+        }
+        let (below, above) = (connect(&link.leaf).await, connect(&link.hub).await);
+        passes(&below, &above, "up").await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_go_through_tls() {
     let pki = Pki::new("ca");

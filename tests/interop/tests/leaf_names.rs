@@ -109,15 +109,25 @@ async fn a_denial_for_one_queue_group_holds() {
         let link = Link::new(
             *pair,
             "accounts { A { users: [ {user: h, password: h}, {user: l, password: l, \
-             permissions { subscribe { deny: [\"jobs w\"] } } } ] } }\n\
+             permissions { subscribe { deny: [\"jobs w\", \"alone.* w\"] } } } ] } }\n\
              leafnodes { listen: \"127.0.0.1:$LINK\" }\n",
             "leafnodes { reconnect: 1, remotes: [ { url: \"nats-leaf://l:l@127.0.0.1:$LINK\" } ] }\n",
         );
         let (leaf, hub) = (connect(&link.leaf).await, connect_as(&link.hub, "h").await);
         let mut denied = leaf.queue_subscribe("jobs", "w".into()).await.unwrap();
         let mut allowed = leaf.queue_subscribe("jobs", "v".into()).await.unwrap();
+        let _alone = leaf.queue_subscribe("alone.1", "w".into()).await.unwrap();
         echo(&leaf, "ready").await;
         reaches(&hub, "ready").await;
+        if pair.0 == Kind::Leaf {
+            let told =
+                json(&link.http[1], "/leafz?subs=1")["leafs"][0]["subscriptions_list"].clone();
+            let told = |subject: &str| told.as_array().unwrap().iter().any(|one| one == subject);
+            assert!(
+                told("jobs") && told("ready") && !told("alone.1"),
+                "{pair:?}"
+            );
+        }
         hub.publish("jobs", "x".into()).await.unwrap();
         let got = tokio::time::timeout(BOUND, allowed.next()).await;
         assert!(got.expect("in time").is_some(), "{pair:?}");

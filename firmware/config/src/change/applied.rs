@@ -3,6 +3,7 @@
 use super::{Change, Changes, ReloadRefused, Reloadable, RemoteChange, number, optional, plain};
 use crate::config::Config;
 use crate::duration::Go;
+use crate::options::compression::Compression;
 use crate::options::jetstream::JetStream;
 use crate::options::remote::Remote;
 use crate::options::tls::Tls;
@@ -19,9 +20,25 @@ pub(super) fn collect(
     tls(old.tls.as_ref(), new.tls.as_ref(), changes);
     limits(old, new, changes);
     sizes(&old.jetstream, &new.jetstream, changes)?;
+    let (a, b) = (&old.leafnodes.compression, &new.leafnodes.compression);
+    changes.note(Reloadable::LeafCompression, a, b, compression);
     remotes(&old.leafnodes.remotes, &new.leafnodes.remotes, changes);
     super::peers::collect(old, new, changes);
     Ok(())
+}
+
+/// As Go prints it.
+fn compression(mode: &Compression) -> String {
+    let steps: Vec<_> = match mode {
+        Compression::Auto(steps) => steps.iter().map(|step| Go(*step).to_string()).collect(),
+        Compression::NotSupported
+        | Compression::Off
+        | Compression::Accept
+        | Compression::Fast
+        | Compression::Better
+        | Compression::Best => Vec::new(),
+    };
+    format!("{{{} [{}]}}", mode.name(), steps.join(" "))
 }
 
 fn logging(old: &Config, new: &Config, changes: &mut Changes) {

@@ -83,6 +83,19 @@ fn tls_goes_and_its_pins_are_counted() {
 }
 
 #[test]
+fn the_compression_of_accepted_leaves_is_shown_as_go_shows_it() {
+    let leafs = |mode: &str| format!("leafnodes {{ port: 7422, compression: {mode} }}");
+    for (old, new, want) in [
+        ("off", "s2_best", "{s2_best []}"),
+        ("off", "s2_auto", "{s2_auto [10ms 50ms 100ms]}"),
+    ] {
+        let got = between(&leafs(old), &leafs(new)).unwrap();
+        let shown: Vec<_> = got.options.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, [format!("LeafNode Compression value is: {want}")]);
+    }
+}
+
+#[test]
 fn what_cannot_change_refuses_the_reload_in_nats_servers_words() {
     let cases = [
         ("port: 4222", "port: 4223", "Port: old=4222, new=4223"),
