@@ -8,7 +8,7 @@ use frond_wire::Message;
 use crate::deliver::HEAD_BYTES_MAX;
 use crate::interest::{Group, Matches};
 use crate::publish::{Origin, Publication};
-use crate::{Broker, LinkId, Sent, Via};
+use crate::{Broker, LinkId, LinkKind, Sent, Via};
 
 impl Broker {
     /// Each link once: for its plain subscriptions and for the groups it was picked for.
@@ -23,61 +23,64 @@ impl Broker {
             reply: with_subject.as_deref().or(publication.message.reply),
             ..*publication.message
         };
-        let mut links = matches.links.clone();
-        links.extend(picks.iter().map(|(link, _)| *link));
-        links.sort_unstable();
-        links.dedup();
-        let mut refused = Vec::new();
+        let is_elsewhere = |link: &LinkId| publication.origin != Origin::Link(*link);
+        let mut pending: Vec<_> = picks.to_vec();
+        pending.retain(|(link, _)| is_elsewhere(link));
+        let (mut asked, mut closed) = (Vec::new(), Vec::new());
         let mut taken = false;
-        for link in links {
-            if publication.origin == Origin::Link(link) {
-                continue;
+        while let Some(link) = self.next_picked(&pending) {
+            let (mine, others) = pending.iter().partition(|(picked, _)| *picked == link);
+            pending = others;
+            let mine: Vec<(LinkId, usize)> = mine;
+            let groups = mine.iter().filter_map(|(_, at)| matches.groups.get(*at));
+            let groups: Vec<&Group> = groups.collect();
+            let queues: Vec<&str> = groups.iter().map(|group| &*group.name).collect();
+            let plain = !asked.contains(&link) && matches.links.contains(&link);
+            let sent = self.deliver_here(link, publication, &message, matches, (plain, &queues));
+            asked.push(link);
+            taken |= sent == Sent::Sent;
+            if plain || sent == Sent::Withheld {
+                closed.push(link);
             }
-            let mine = picks.iter().filter(|(picked, _)| *picked == link);
-            let queues: Vec<&str> = mine
-                .filter_map(|(_, index)| matches.groups.get(*index))
-                .map(|group| &*group.name)
-                .collect();
-            let plain = matches.links.contains(&link);
-            let import = matches.importing.iter().find(|(known, _)| *known == link);
-            let here = import.map(|(_, import)| import.here(message.subject));
-            let message = Message {
-                subject: here.as_deref().unwrap_or(message.subject),
-                ..message
-            };
-            match self.deliver_to_link(link, publication, &message, plain, &queues) {
-                Sent::Sent => taken = true,
-                Sent::Withheld => refused.push(link),
+            if sent == Sent::Withheld {
+                // Somebody else of the groups, who doesn't have it already for plain subscriptions.
+                for (group, (_, at)) in groups.iter().zip(&mine) {
+                    let other = self.pick_remote(group, publication, &closed);
+                    pending.extend(other.map(|other| (other, *at)));
+                }
             }
         }
-        for (link, index) in picks {
-            let Some(group) = matches
-                .groups
-                .get(*index)
-                .filter(|_| refused.contains(link))
-            else {
-                continue;
-            };
-            taken |= self.deliver_to_other(publication, &message, group, refused.clone());
+        let plain = matches.links.iter();
+        for link in plain.filter(|link| is_elsewhere(link) && !asked.contains(link)) {
+            let sent = self.deliver_here(*link, publication, &message, matches, (true, &[]));
+            taken |= sent == Sent::Sent;
         }
         taken
     }
 
-    /// The link picked for a group refused: somebody else of the group, if there is one.
-    fn deliver_to_other(
+    /// Of the links that were picked for groups first the leafnodes: they may refuse, and a server
+    /// that is picked instead is to get the message once.
+    fn next_picked(&self, pending: &[(LinkId, usize)]) -> Option<LinkId> {
+        let links = pending.iter().map(|(link, _)| *link);
+        links.min_by_key(|link| (self.link_kind(*link) != LinkKind::Leaf, *link))
+    }
+
+    /// Under the name that the subject has where the link is bound.
+    fn deliver_here(
         &mut self,
+        link: LinkId,
         publication: &Publication<'_>,
         message: &Message<'_>,
-        group: &Group,
-        mut refused: Vec<LinkId>,
-    ) -> bool {
-        while let Some(link) = self.pick_remote(group, publication, &refused) {
-            match self.deliver_to_link(link, publication, message, false, &[&group.name]) {
-                Sent::Sent => return true,
-                Sent::Withheld => refused.push(link),
-            }
-        }
-        false
+        matches: &Matches,
+        (plain, queues): (bool, &[&str]),
+    ) -> Sent {
+        let import = matches.importing.iter().find(|(known, _)| *known == link);
+        let here = import.map(|(_, import)| import.here(message.subject));
+        let message = Message {
+            subject: here.as_deref().unwrap_or(message.subject),
+            ..*message
+        };
+        self.deliver_to_link(link, publication, &message, plain, queues)
     }
 
     pub(crate) fn deliver_to_link(

@@ -219,6 +219,30 @@ fn links_share_a_group_by_weight_and_step_in_for_each_other() {
     assert!((500..700).contains(&heavy), "{heavy}");
 }
 
+/// Whoever stands in for a link that refuses may want the message anyway.
+#[test]
+fn a_link_that_stands_in_for_another_gets_one_copy() {
+    let (mut world, plain) = with_peer("plain");
+    let shy = add(
+        &mut world,
+        Plain {
+            cluster: "shy",
+            withheld: Some("w"),
+            ..Plain::default()
+        },
+    );
+    world.say(plain, "LS+ w\r\n");
+    world.say(plain, "LS+ w q 1\r\n");
+    world.say(shy, "LS+ w q 9\r\n");
+    let client = world.quiet();
+    world.read(plain);
+    for _ in 0..40 {
+        world.say(client, "PUB w 0\r\n\r\n");
+        let got = world.read(plain);
+        assert_eq!(got.matches("LMSG").count(), 1, "{got}");
+    }
+}
+
 #[test]
 fn a_deliver_subject_travels_behind_the_reply() {
     let (mut world, peer) = with_peer("p");
