@@ -45,6 +45,8 @@ struct Peer {
     pinned: BTreeMap<Box<str>, LinkId>,
     /// Whether one of its connections leads to a configured address.
     is_configured: bool,
+    /// Whether one of the pool was lost: what it was told of others may be lost, too.
+    has_lost: bool,
     /// Routes that wait for its places to become free.
     parked: Vec<LinkId>,
 }
@@ -88,7 +90,8 @@ pub(crate) struct Joined {
     pub(crate) place: Place,
     /// Whether it is the first connection to that server.
     pub(crate) is_first: bool,
-    /// Whether the others are to be told: it is the first of the pool, or an account's.
+    /// Whether the others are to be told: it is the first of the pool, follows one that was lost,
+    /// or is an account's.
     pub(crate) is_news: bool,
 }
 
@@ -204,28 +207,24 @@ impl Mesh {
             pool: Vec::new(),
             pinned: BTreeMap::new(),
             is_configured: false,
+            has_lost: false,
             parked: Vec::new(),
         });
         peer.is_configured |= asked.is_configured;
         let is_pool_new = peer.pool.iter().all(Option::is_none);
-        let is_news = match &place {
-            Place::Only => {
-                peer.set(0, asked.link);
-                is_pool_new
-            }
-            Place::Pool(index) => {
-                peer.set(*index, asked.link);
-                is_pool_new
-            }
+        let is_pinned = matches!(place, Place::Pinned(_));
+        let follows = !is_pinned && core::mem::take(&mut peer.has_lost);
+        match &place {
+            Place::Only => peer.set(0, asked.link),
+            Place::Pool(index) => peer.set(*index, asked.link),
             Place::Pinned(account) => {
                 peer.pinned.insert(account.clone(), asked.link);
-                true
             }
-        };
+        }
         Ok(Joined {
             place,
             is_first,
-            is_news,
+            is_news: is_pinned || is_pool_new || follows,
         })
     }
 
@@ -244,6 +243,7 @@ impl Mesh {
                 }
             }
         }
+        peer.has_lost |= !matches!(place, Place::Pinned(_));
         let parked = core::mem::take(&mut peer.parked);
         let is_last = peer.links().next().is_none();
         if is_last {
@@ -252,13 +252,14 @@ impl Mesh {
         Left { is_last, parked }
     }
 
-    /// A route to a configured address waits for a place; false when there is none to wait for.
-    pub(crate) fn park(&self, server_id: &str, link: LinkId) -> bool {
+    /// A route, perhaps to a configured address, waits for a place; false when there is none to
+    /// wait for.
+    pub(crate) fn park(&self, server_id: &str, link: LinkId, is_configured: bool) -> bool {
         let mut state = self.0.borrow_mut();
         let Some(peer) = state.peers.get_mut(server_id) else {
             return false;
         };
-        peer.is_configured = true;
+        peer.is_configured |= is_configured;
         if !peer.parked.contains(&link) {
             peer.parked.push(link);
         }
@@ -360,7 +361,13 @@ impl Mesh {
         state.coming.insert((server_id.into(), account))
     }
 
-    /// A server that was heard of can't be dialed.
+    /// A server that was heard of was lost, and is dialed again.
+    pub(crate) fn expect(&self, server_id: &str, account: Option<&str>) {
+        let key = (server_id.into(), account.map(str::to_owned));
+        self.0.borrow_mut().coming.insert(key);
+    }
+
+    /// A server that was heard of can't be dialed, or is another one.
     pub(crate) fn give_up(&self, server_id: &str, account: Option<&str>) {
         let key = (server_id.into(), account.map(str::to_owned));
         self.0.borrow_mut().coming.remove(&key);

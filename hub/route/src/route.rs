@@ -31,7 +31,7 @@ pub struct Route {
 #[derive(Debug)]
 enum Side {
     Accepted,
-    Dialed(Dialed),
+    Dialed(Box<Dialed>),
 }
 
 /// What a dialed route is for.
@@ -44,6 +44,8 @@ pub(crate) struct Dialed {
     /// Dials since the last success.
     attempts: u64,
     has_been_up: bool,
+    /// Since when it is dialed in vain.
+    down_since: Option<Instant>,
     /// What was logged last, to log a cause once and not each second.
     logged: Option<String>,
 }
@@ -53,10 +55,12 @@ pub(crate) struct Dialed {
 pub(crate) enum Reason {
     /// It is configured: it is dialed for as long as it exists.
     Configured,
-    /// A further one of the pool to a configured server.
+    /// A further one of the pool, of use only beside the first.
     Further {
         /// The server's id.
         server_id: String,
+        /// If another server told of it, what that said about telling it on.
+        gossip: Option<i64>,
     },
     /// Another server told of it.
     Told {
@@ -101,14 +105,15 @@ impl Dialed {
             reason,
             attempts: 0,
             has_been_up: false,
+            down_since: None,
             logged: None,
         }
     }
 
     fn is_configured(&self) -> bool {
         match self.reason {
-            Reason::Configured | Reason::Further { .. } => true,
-            Reason::Told { .. } => false,
+            Reason::Configured | Reason::Further { gossip: None, .. } => true,
+            Reason::Further { .. } | Reason::Told { .. } => false,
         }
     }
 
@@ -121,8 +126,12 @@ impl Dialed {
 
     const fn gossip(&self) -> i64 {
         match self.reason {
-            Reason::Configured | Reason::Further { .. } => 0,
-            Reason::Told { gossip, .. } => gossip,
+            Reason::Configured | Reason::Further { gossip: None, .. } => 0,
+            Reason::Told { gossip, .. }
+            | Reason::Further {
+                gossip: Some(gossip),
+                ..
+            } => gossip,
         }
     }
 }
@@ -132,8 +141,8 @@ impl Route {
         Self::new(mesh, Side::Accepted)
     }
 
-    pub(crate) const fn dialed(mesh: Mesh, dialed: Dialed) -> Self {
-        Self::new(mesh, Side::Dialed(dialed))
+    pub(crate) fn dialed(mesh: Mesh, dialed: Dialed) -> Self {
+        Self::new(mesh, Side::Dialed(Box::new(dialed)))
     }
 
     const fn new(mesh: Mesh, side: Side) -> Self {
@@ -257,6 +266,10 @@ impl Route {
         if info.server_id == up.server().id {
             return self.meet_itself(now, up);
         }
+        if !self.recognises(&info.server_id) {
+            self.end(up);
+            return up.close(DUPLICATE_ROUTE);
+        }
         if self.packs_with(now, &info, up) {
             return;
         }
@@ -354,15 +367,23 @@ impl Route {
         }
     }
 
-    /// Another connection has the place: a configured route waits, others are of no use.
+    /// Another connection has the place: the first route to a server waits in case it is lost,
+    /// the peer may be gone for good or dial nobody. Others are of no use.
     fn step_back(&mut self, server_id: &str, up: &mut dyn Upcalls) {
         let text = format!("route: detected duplicate remote route {server_id:?}");
         up.log(Level::Debug, text);
-        let waits = match &self.side {
-            Side::Dialed(dialed) => dialed.reason == Reason::Configured,
+        let is_parked = match &mut self.side {
+            Side::Dialed(dialed) => {
+                (dialed.attempts, dialed.down_since) = (0, None);
+                match &dialed.reason {
+                    Reason::Configured => self.mesh.park(server_id, up.link(), true),
+                    Reason::Told { .. } => self.mesh.park(server_id, up.link(), false),
+                    Reason::Further { .. } => false,
+                }
+            }
             Side::Accepted => false,
         };
-        if waits && self.mesh.park(server_id, up.link()) {
+        if is_parked {
             self.state = State::Parked {
                 server_id: server_id.to_owned(),
             };

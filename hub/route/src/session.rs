@@ -315,12 +315,14 @@ impl Session {
         let origin = match via.source {
             Source::Client(_) | Source::Internal => None,
             Source::Link { is_hub: true, .. } => return Sent::Withheld,
-            // One hop, but for answers and for a group that has nobody else.
+            // One hop, but for answers and for a group that has nobody else: of those only to a
+            // server without plain subscriptions, which have the message by the first hop.
             Source::Link {
                 kind: LinkKind::Route,
                 ..
             } => {
-                if via.queues.is_empty() && !via.is_answer {
+                let is_for_group = !via.queues.is_empty() && !via.plain;
+                if !is_for_group && !via.is_answer {
                     return Sent::Withheld;
                 }
                 None

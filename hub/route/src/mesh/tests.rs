@@ -125,10 +125,58 @@ fn who_is_told_of_is_dialed_once() {
 #[test]
 fn parked_routes_are_woken_when_a_place_is_free() {
     let (mesh, info) = (mesh(Some(1), &[]), peer(1));
-    assert!(!mesh.park("NPEER", LinkId(9)));
+    assert!(!mesh.park("NPEER", LinkId(9), true));
     mesh.join(asked(1, &info, Some(0))).unwrap();
-    assert!(mesh.park("NPEER", LinkId(9)));
+    assert!(mesh.park("NPEER", LinkId(9), true));
     let left = mesh.leave("NPEER", &Place::Pool(0), LinkId(1));
     assert_eq!((left.is_last, left.parked), (true, vec![LinkId(9)]));
     assert!(!mesh.has("NPEER"));
+}
+
+/// A pool that stands is no reason to wait for the connection of one account.
+#[test]
+fn a_place_for_an_account_is_free_whatever_the_pool_holds() {
+    let (mesh, info) = (mesh(Some(1), &["A"]), peer(1));
+    let pinned = Asked {
+        account: Some("A"),
+        ..asked(2, &info, Some(0))
+    };
+    mesh.join(asked(1, &info, Some(0))).unwrap();
+    assert!(!mesh.has_place("NPEER", None) && mesh.has_place("NPEER", Some("A")));
+    let place = mesh.join(pinned).unwrap().place;
+    assert!(!mesh.has_place("NPEER", Some("A")));
+    mesh.leave("NPEER", &place, LinkId(2));
+    assert!(!mesh.has_place("NPEER", None) && mesh.has_place("NPEER", Some("A")));
+}
+
+/// What the lost one was told of others is lost with it: they are told again, and dial.
+#[test]
+fn a_connection_that_follows_a_lost_one_is_news() {
+    let (mesh, info) = (mesh(Some(3), &[]), peer(3));
+    for (link, is_news) in [(1, true), (2, false)] {
+        assert_eq!(
+            mesh.join(asked(link, &info, None)).unwrap().is_news,
+            is_news
+        );
+    }
+    mesh.leave("NPEER", &Place::Pool(0), LinkId(1));
+    for (link, is_news) in [(3, true), (4, false)] {
+        assert_eq!(
+            mesh.join(asked(link, &info, None)).unwrap().is_news,
+            is_news
+        );
+    }
+}
+
+#[test]
+fn a_server_that_was_told_of_and_lost_is_dialed_by_one_route() {
+    let (mesh, info) = (mesh(Some(1), &[]), peer(1));
+    let target = Target::told("nats-route://127.0.0.1:1/").unwrap();
+    assert!(mesh.welcomes("NPEER", None, &target));
+    let place = mesh.join(asked(1, &info, None)).unwrap().place;
+    mesh.leave("NPEER", &place, LinkId(1));
+    mesh.expect("NPEER", None);
+    assert!(!mesh.welcomes("NPEER", None, &target));
+    mesh.give_up("NPEER", None);
+    assert!(mesh.welcomes("NPEER", None, &target));
 }

@@ -1,10 +1,14 @@
 //! When a route is dialed, and dialed again.
 
+use core::time::Duration;
+
 use frond_broker::{Level, Upcalls};
 use frond_clock::Now;
 
 use super::{Reason, Route, Side, State};
-use crate::limits::{BACKOFF_MAX, DIAL_GRACE, DIAL_TIMEOUT, JITTER, RECONNECT_INTERVAL};
+use crate::limits::{
+    BACKOFF_MAX, DIAL_GRACE, DIAL_TIMEOUT, JITTER, RECONNECT_INTERVAL, TOLD_KEPT_FOR,
+};
 
 impl Route {
     pub(super) fn dial(&mut self, now: Now, up: &mut dyn Upcalls) {
@@ -31,25 +35,30 @@ impl Route {
         let retries = self.mesh.planned(|plan| plan.connect_retries);
         let backs_off = self.mesh.planned(|plan| plan.connect_backoff);
         let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
-        let jitter = core::time::Duration::from_nanos(up.random().below(jitter));
+        let jitter = Duration::from_nanos(up.random().below(jitter));
         let was_up = dialed.attempts == 0;
+        let down_since = *dialed.down_since.get_or_insert(now.mono);
+        let account = dialed.account.as_deref();
+        if let Reason::Told { server_id, .. } = &dialed.reason {
+            self.mesh.expect(server_id, account);
+        }
         let pause = match &dialed.reason {
-            // The one attempt after a loss comes soon.
+            // The first attempt after a loss comes soon.
             Reason::Told { .. } | Reason::Further { .. } if was_up => jitter,
             Reason::Told { server_id, .. } if dialed.attempts > retries => {
-                self.mesh.give_up(server_id, dialed.account.as_deref());
-                self.state = State::Ended;
-                return up.detach();
+                if now.mono.since(down_since) >= TOLD_KEPT_FOR {
+                    self.mesh.give_up(server_id, account);
+                    self.state = State::Ended;
+                    return up.detach();
+                }
+                rarer(dialed.attempts - retries) + jitter
             }
             // The pool grows again when the first connection is there again.
-            Reason::Further { server_id } if !self.mesh.has(server_id) => {
+            Reason::Further { server_id, .. } if !self.mesh.has(server_id) => {
                 self.state = State::Ended;
                 return up.detach();
             }
-            Reason::Configured if backs_off && !dialed.has_been_up => {
-                let doublings = u32::try_from(dialed.attempts.min(6)).unwrap_or(6);
-                BACKOFF_MAX.min(RECONNECT_INTERVAL * 2_u32.pow(doublings.saturating_sub(1)))
-            }
+            Reason::Configured if backs_off && !dialed.has_been_up => rarer(dialed.attempts),
             Reason::Configured | Reason::Further { .. } | Reason::Told { .. } => {
                 RECONNECT_INTERVAL + jitter
             }
@@ -58,6 +67,25 @@ impl Route {
         self.state = State::Waiting {
             until: now.mono + pause,
         };
+    }
+
+    /// The peer says which server it is; false when this route is of no use there. What was told
+    /// of may have started again under another id.
+    pub(super) fn recognises(&mut self, found: &str) -> bool {
+        let Side::Dialed(dialed) = &mut self.side else {
+            return true;
+        };
+        match &mut dialed.reason {
+            Reason::Further { server_id, .. } => *server_id == found,
+            Reason::Told { server_id, .. } => {
+                if *server_id != found {
+                    self.mesh.give_up(server_id, dialed.account.as_deref());
+                    found.clone_into(server_id);
+                }
+                true
+            }
+            Reason::Configured => true,
+        }
     }
 
     /// Says what is wrong: once for each cause, and with every so manieth dial.
@@ -89,5 +117,22 @@ impl Route {
             );
             up.log(Level::Warn, text);
         }
+    }
+}
+
+/// The pause after so many attempts in vain.
+fn rarer(attempts: u64) -> Duration {
+    let doublings = u32::try_from(attempts.min(6)).unwrap_or(6);
+    BACKOFF_MAX.min(RECONNECT_INTERVAL * 2_u32.pow(doublings.saturating_sub(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_there_is_dialed_ever_more_rarely() {
+        let seconds = [1, 2, 3, 4, 5, 6, 1_000].map(|attempts| rarer(attempts).as_secs());
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 30, 30]);
     }
 }

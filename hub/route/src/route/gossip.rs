@@ -3,8 +3,9 @@
 use frond_broker::{ServerUrls, Upcalls};
 use frond_wire::{ServerInfo, encode};
 
-use super::{Reason, Route, Side};
+use super::{Reason, Route, Side, State};
 use crate::limits::CLIENT_URLS_MAX;
+use crate::mesh::Place;
 use crate::target::Target;
 
 impl Route {
@@ -14,7 +15,7 @@ impl Route {
     pub(super) fn spread(&self, info: &ServerInfo, account: Option<&str>, up: &mut dyn Upcalls) {
         let dialed = match &self.side {
             Side::Accepted => None,
-            Side::Dialed(dialed) => Some(dialed),
+            Side::Dialed(dialed) => Some(&**dialed),
         };
         let was_told = dialed
             .is_some_and(|dialed| !dialed.is_configured() && dialed.gossip() != GOSSIP_OVERRIDE);
@@ -48,21 +49,45 @@ impl Route {
         let Some(target) = Target::told(&info.ip) else {
             return;
         };
-        let account = (!info.route_account.is_empty()).then_some(info.route_account.as_str());
-        if info.server_id == up.server().id
-            || !self.mesh.welcomes(&info.server_id, account, &target)
-        {
+        if info.server_id == up.server().id {
             return;
         }
-        let target = self.mesh.with_own_user(target, info.auth_required);
-        let reason = Reason::Told {
-            server_id: info.server_id.clone(),
-            gossip: info.gossip_mode,
-        };
-        up.attach(
-            self.mesh
-                .route_to(&target, account.map(str::to_owned), reason),
-        );
+        let account = (!info.route_account.is_empty()).then(|| info.route_account.clone());
+        let mut accounts = vec![account];
+        // A server without a pool doesn't know of connections for one account.
+        if self.has_no_pool() && info.route_account.is_empty() {
+            let pinned = self.mesh.planned(|plan| plan.pinned.clone());
+            accounts.extend(pinned.into_iter().map(Some));
+        }
+        for account in accounts {
+            let welcome = self
+                .mesh
+                .welcomes(&info.server_id, account.as_deref(), &target);
+            if welcome {
+                let target = target.clone();
+                let target = self.mesh.with_own_user(target, info.auth_required);
+                let reason = Reason::Told {
+                    server_id: info.server_id.clone(),
+                    gossip: info.gossip_mode,
+                };
+                up.attach(self.mesh.route_to(&target, account, reason));
+            }
+        }
+    }
+
+    /// Whether this is the only connection there may be to its peer.
+    fn has_no_pool(&self) -> bool {
+        match &self.state {
+            State::Up { session, .. } => session.place == Place::Only,
+            State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::AwaitingConnect { .. }
+            | State::AwaitingPeer { .. }
+            | State::Waiting { .. }
+            | State::Parked { .. }
+            | State::Ended => false,
+        }
     }
 
     /// The next connection of the pool.
@@ -70,13 +95,12 @@ impl Route {
         let Side::Dialed(dialed) = &self.side else {
             return;
         };
-        let reason = match &dialed.reason {
-            Reason::Configured | Reason::Further { .. } => Reason::Further {
-                server_id: server_id.to_owned(),
-            },
-            Reason::Told { server_id, gossip } => Reason::Told {
-                server_id: server_id.clone(),
-                gossip: *gossip,
+        let reason = Reason::Further {
+            server_id: server_id.to_owned(),
+            gossip: match &dialed.reason {
+                Reason::Configured => None,
+                Reason::Further { gossip, .. } => *gossip,
+                Reason::Told { gossip, .. } => Some(*gossip),
             },
         };
         up.attach(self.mesh.route_to(&dialed.target, None, reason));

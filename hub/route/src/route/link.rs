@@ -178,7 +178,7 @@ impl Link for Route {
                 Side::Accepted => None,
             };
             let is_free = self.mesh.has_place(server_id, account);
-            if !is_free && self.mesh.park(server_id, up.link()) {
+            if !is_free && self.mesh.park(server_id, up.link(), false) {
                 return;
             }
             let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
@@ -257,9 +257,9 @@ impl Link for Route {
 
 impl Route {
     /// The peer took us in: the next loss is a new one.
-    const fn is_settled(&mut self) {
+    fn is_settled(&mut self) {
         if let Side::Dialed(dialed) = &mut self.side {
-            dialed.attempts = 0;
+            (dialed.attempts, dialed.down_since) = (0, None);
         }
     }
 
