@@ -3,6 +3,7 @@
 mod disk;
 pub mod fuzz;
 pub mod link_world;
+pub mod links_world;
 pub mod store_world;
 mod trace;
 

@@ -6,14 +6,14 @@
 
 mod actions;
 mod broken;
-mod client;
+pub(crate) mod client;
 mod faults;
 mod judge;
-mod line;
+pub(crate) mod line;
 mod probes;
 mod side;
 mod topics;
-mod trace;
+pub(crate) mod trace;
 mod world;
 
 pub use broken::Variant;

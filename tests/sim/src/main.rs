@@ -1,11 +1,11 @@
 //! Runs worlds once more: `sim replay WORLD SEED`, or many of them: `sim run WORLD COUNT [FROM]`.
-//! The worlds: `link`, `store`, and `keys`, a store whose encryption changes.
+//! The worlds: `link`, a leaf and its hub; `links`, up to six servers; `store`, and `keys`, a store whose encryption changes.
 
 #![expect(clippy::print_stdout, reason = "a tool that answers on the terminal")]
 
 use std::process::ExitCode;
 
-use sim::{link_world, store_world};
+use sim::{link_world, links_world, store_world};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +17,9 @@ fn main() -> ExitCode {
     let numbers: Option<Vec<u64>> = numbers.iter().map(|word| word.parse().ok()).collect();
     match (command, world, numbers.as_deref()) {
         ("replay", "link", Some([seed])) => link(*seed),
+        ("replay", "links", Some([seed])) => links(*seed, 1),
+        ("run", "links", Some([count])) => links(0, *count),
+        ("run", "links", Some([count, from])) => links(*from, *count),
         ("replay", "store" | "keys", Some([seed])) => stores(world, *seed, 1),
         ("run", "store" | "keys", Some([count])) => stores(world, 0, *count),
         ("run", "store" | "keys", Some([count, from])) => stores(world, *from, *count),
@@ -34,6 +37,32 @@ fn link(seed: u64) -> ExitCode {
         report.hash, report.attached, report.received, report.crossed, report.verdict
     );
     ExitCode::from(u8::from(report.verdict.is_err()))
+}
+
+/// Each world twice; of those that break a promise the end is told.
+fn links(from: u64, count: u64) -> ExitCode {
+    let (mut failed, mut published, mut received) = (0, 0, 0);
+    for seed in from..from.saturating_add(count) {
+        let [one, two] = [(); 2].map(|()| links_world::run(seed));
+        published += one.published;
+        received += one.received;
+        let verdict = match one.hash == two.hash {
+            true => one.verdict,
+            false => Err("two runs differ".to_owned()),
+        };
+        if let Err(broken) = verdict {
+            if count == 1 {
+                println!("{}", one.tail.join("\n"));
+            }
+            println!("{broken}\nsim replay links {seed}");
+            failed += 1;
+        }
+    }
+    println!(
+        "{} of {count} worlds from seed {from} hold; {published} messages, {received} deliveries",
+        count - failed
+    );
+    ExitCode::from(u8::from(failed > 0))
 }
 
 /// All that break a promise are told.
@@ -64,6 +93,6 @@ fn twice(seed: u64) -> Result<(), store_world::Broken> {
 }
 
 fn usage() -> ExitCode {
-    println!("usage: sim replay link|store|keys SEED, sim run store|keys COUNT [FROM]");
+    println!("usage: sim replay link|links|store|keys SEED, sim run links|store|keys COUNT [FROM]");
     ExitCode::from(2)
 }

@@ -4,39 +4,42 @@ use frond_broker::Conn;
 
 /// A client of one of the servers: what it subscribed to and what it has not read yet.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub(super) conn: Conn,
-    pub(super) subs: BTreeMap<u32, Subscription>,
-    pub(super) next_sid: u32,
+pub(crate) struct Client {
+    pub(crate) conn: Conn,
+    pub(crate) subs: BTreeMap<u32, Subscription>,
+    pub(crate) next_sid: u32,
+    /// What the server said of itself last.
+    pub(crate) info: String,
     unread: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Subscription {
-    pub(super) filter: String,
-    pub(super) queue: Option<&'static str>,
+pub(crate) struct Subscription {
+    pub(crate) filter: String,
+    pub(crate) queue: Option<&'static str>,
 }
 
 /// A message as a client received it.
 #[derive(Clone, Debug)]
-pub(super) struct Received {
-    pub(super) subject: String,
-    pub(super) sid: u32,
-    pub(super) reply: Option<String>,
-    pub(super) payload: String,
+pub(crate) struct Received {
+    pub(crate) subject: String,
+    pub(crate) sid: u32,
+    pub(crate) reply: Option<String>,
+    pub(crate) payload: String,
 }
 
 impl Client {
-    pub(super) const fn new(conn: Conn) -> Self {
+    pub(crate) const fn new(conn: Conn) -> Self {
         Self {
             conn,
             subs: BTreeMap::new(),
             next_sid: 1,
+            info: String::new(),
             unread: Vec::new(),
         }
     }
 
-    pub(super) fn subscription_line(&self, sid: u32) -> String {
+    pub(crate) fn subscription_line(&self, sid: u32) -> String {
         let sub = &self.subs[&sid];
         let queue = sub
             .queue
@@ -46,7 +49,7 @@ impl Client {
     }
 
     /// The whole messages among what was read so far; `-ERR` is an error of the test.
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Vec<Received>, String> {
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Vec<Received>, String> {
         self.unread.extend_from_slice(bytes);
         let mut received = Vec::new();
         let mut start = 0;
@@ -67,6 +70,10 @@ impl Client {
                         payload: String::from_utf8_lossy(&payload[..size]).into_owned(),
                     });
                     start = after + size + 2;
+                }
+                ["INFO", ..] => {
+                    self.info = line;
+                    start = after;
                 }
                 ["-ERR", ..] | ["HMSG", ..] => return Err(format!("a client got {line}")),
                 _ => start = after,

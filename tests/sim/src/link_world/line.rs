@@ -16,17 +16,17 @@ pub(super) struct Line {
 
 /// One direction of it.
 #[derive(Debug, Default)]
-pub(super) struct Pipe {
+pub(crate) struct Pipe {
     queue: VecDeque<Chunk>,
     last_at: u64,
     /// Bytes vanish, and nobody is told.
-    pub(super) silent: bool,
+    pub(crate) silent: bool,
     /// Bytes that still get through before the line is cut.
-    pub(super) cut_after: Option<usize>,
+    pub(crate) cut_after: Option<usize>,
 }
 
 #[derive(Debug)]
-pub(super) enum Chunk {
+pub(crate) enum Chunk {
     Bytes(Vec<u8>),
     End,
 }
@@ -65,13 +65,13 @@ impl Line {
 }
 
 impl Pipe {
-    /// Puts a chunk on its way; when it arrives, in nanoseconds.
-    pub(super) fn push(&mut self, now: u64, chunk: Chunk, rng: &mut Rng) -> Option<u64> {
+    /// Puts a chunk on its way, which takes `late` at worst; when it arrives, in nanoseconds.
+    pub(crate) fn push(&mut self, now: u64, late: u64, chunk: Chunk, rng: &mut Rng) -> Option<u64> {
         if self.silent {
             return None;
         }
         let latency = match rng.below(10) {
-            0 => rng.below(400 * MILLI),
+            0 => rng.below(late),
             _ => rng.below(20 * MILLI),
         };
         self.last_at = (now + latency).max(self.last_at);
@@ -80,7 +80,7 @@ impl Pipe {
     }
 
     /// What arrives now, and whether the line breaks behind it.
-    pub(super) fn pop(&mut self) -> Option<(Chunk, bool)> {
+    pub(crate) fn pop(&mut self) -> Option<(Chunk, bool)> {
         let mut chunk = self.queue.pop_front()?;
         if self.silent {
             return None;
@@ -95,5 +95,5 @@ impl Pipe {
     }
 }
 
-pub(super) const MILLI: u64 = 1_000_000;
-pub(super) const SECOND: u64 = 1_000 * MILLI;
+pub(crate) const MILLI: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000 * MILLI;

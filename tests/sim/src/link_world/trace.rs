@@ -3,20 +3,20 @@ use std::fmt;
 
 /// Everything that happened, as a hash, and the last of it in words.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     hash: u64,
     tail: VecDeque<String>,
 }
 
 impl Trace {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             hash: 0xcbf2_9ce4_8422_2325,
             tail: VecDeque::new(),
         }
     }
 
-    pub(super) fn note(&mut self, what: fmt::Arguments<'_>) {
+    pub(crate) fn note(&mut self, what: fmt::Arguments<'_>) {
         let words = what.to_string();
         self.add(words.as_bytes());
         if self.tail.len() == TAIL_MAX {
@@ -26,14 +26,14 @@ impl Trace {
     }
 
     /// Bytes that are too many to be shown whole.
-    pub(super) fn note_bytes(&mut self, what: fmt::Arguments<'_>, bytes: &[u8]) {
+    pub(crate) fn note_bytes(&mut self, what: fmt::Arguments<'_>, bytes: &[u8]) {
         self.add(bytes);
         let shown = bytes.get(..SHOWN_BYTES_MAX).unwrap_or(bytes);
         let (text, len) = (String::from_utf8_lossy(shown), bytes.len());
         self.note(format_args!("{what} {len} bytes {text:?}"));
     }
 
-    pub(super) const fn hash(&self) -> u64 {
+    pub(crate) const fn hash(&self) -> u64 {
         self.hash
     }
 
@@ -43,10 +43,10 @@ impl Trace {
         }
     }
 
-    pub(super) fn tail(&self) -> Vec<String> {
+    pub(crate) fn tail(&self) -> Vec<String> {
         self.tail.iter().cloned().collect()
     }
 }
 
-const TAIL_MAX: usize = 80;
+const TAIL_MAX: usize = 400;
 const SHOWN_BYTES_MAX: usize = 200;

@@ -285,7 +285,7 @@ impl World {
         let at = self
             .lines
             .get_mut(&line)
-            .and_then(|known| known.pipe(to).push(self.now, chunk, &mut self.rng));
+            .and_then(|known| known.pipe(to).push(self.now, LATE, chunk, &mut self.rng));
         if let Some(at) = at {
             self.plan(at - self.now, Event::Arrive(line, to));
         }
@@ -377,6 +377,9 @@ impl World {
         self.drain(End::Hub);
     }
 }
+
+/// The longest way of a chunk.
+const LATE: u64 = 400 * MILLI;
 
 /// Then everything must heal.
 const TROUBLE_ENDS: u64 = 40 * SECOND;

@@ -1,0 +1,265 @@
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+use frond_account::{AccountId, AccountPlan, Directory, Login, Plan, Secret, UserPlan};
+use frond_broker::{
+    Arrival, Broker, Conn, Limits, LinkStatus, Next, PeerAddr, ServerFacts, ServerUrls, Setup,
+};
+use frond_clock::{Now, Rng};
+use frond_leaf::{Accept, Listener, Remote, RemoteUrl, Solicit};
+use frond_route::Mesh;
+use frond_wire::ServerInfo;
+
+use super::shape::Place;
+use super::topics::ACCOUNTS;
+use crate::link_world::client::Client;
+
+/// One server and its clients.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) number: usize,
+    /// Counts the starts of all servers.
+    pub(super) life: u64,
+    pub(super) broker: Broker,
+    /// What its routes share; none on a leafnode.
+    pub(super) mesh: Option<Mesh>,
+    pub(super) clients: Vec<Member>,
+    accounts: Vec<AccountId>,
+    /// Until when it doesn't take calls.
+    pub(super) away_until: u64,
+    /// Bytes of links that are no whole operation yet.
+    unparsed: BTreeMap<Conn, Vec<u8>>,
+    next_conn: u64,
+}
+
+/// A client, and whose messages it sees.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) account: &'static str,
+    pub(super) client: Client,
+}
+
+impl Node {
+    /// A server just started.
+    pub(super) fn start(
+        number: usize,
+        life: u64,
+        place: &Place,
+        now: Now,
+        rng: &mut Rng,
+    ) -> Result<Self, String> {
+        let directory = directory()?;
+        let accounts = ACCOUNTS
+            .iter()
+            .filter_map(|name| directory.find(name))
+            .collect();
+        let mut mesh = None;
+        let mut cluster = (format!("leaf{number}"), false);
+        if let Place::Hub { .. } = place {
+            let plan = super::shape::plan(number, place)?;
+            let made = Mesh::new(plan, rng.base62(12));
+            cluster = made.cluster();
+            mesh = Some(made);
+        }
+        let mut broker = Broker::new(Setup {
+            facts: facts(number, life, cluster),
+            info: ServerInfo {
+                max_payload: 1_048_576,
+                headers: true,
+                ..ServerInfo::default()
+            },
+            limits: Limits::default(),
+            directory,
+            rng: Rng::seeded(rng.next_u64()),
+        });
+        broker.set_own_urls(ServerUrls {
+            tcp: vec![client_url(number)],
+            websocket: Vec::new(),
+            leafnode: vec![format!("{}:{LEAF_PORT}", host(number))],
+        });
+        for link in mesh.iter().flat_map(Mesh::configured) {
+            broker.attach(now, link);
+        }
+        if let Place::Leaf { parents, accounts } = place {
+            for account in accounts {
+                let remote = remote(account, parents);
+                broker.attach(now, Box::new(Solicit::new(remote)));
+            }
+        }
+        Ok(Self {
+            number,
+            life,
+            broker,
+            mesh,
+            clients: Vec::new(),
+            accounts,
+            away_until: 0,
+            unparsed: BTreeMap::new(),
+            next_conn: life << 32,
+        })
+    }
+
+    pub(super) const fn new_conn(&mut self) -> Conn {
+        self.next_conn += 1;
+        Conn(self.next_conn)
+    }
+
+    /// Another server called one of the two ports.
+    pub(super) fn accept(&mut self, now: Now, conn: Conn, port: u16, from: usize) {
+        let arrival = arrival(from);
+        match &self.mesh {
+            Some(mesh) if port == ROUTE_PORT => {
+                let link = mesh.accept();
+                self.broker.accept(now, conn, arrival, link);
+            }
+            Some(_) | None => {
+                let listener = Listener::new(host(self.number), LEAF_PORT);
+                let link = Accept::new(listener, conn.0);
+                self.broker.accept(now, conn, arrival, Box::new(link));
+            }
+        }
+    }
+
+    /// Bytes for a link, in the pieces in which they happen to come.
+    pub(super) fn link_bytes(&mut self, now: Now, conn: Conn, bytes: &[u8], rng: &mut Rng) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let piece = 1 + rng.below(rest.len() as u64) as usize;
+            let (now_read, later) = rest.split_at(piece);
+            rest = later;
+            let buffer = self.unparsed.entry(conn).or_default();
+            buffer.extend_from_slice(now_read);
+            loop {
+                let taken = self.broker.bytes(now, conn, buffer);
+                buffer.drain(..taken.consumed);
+                match taken.next {
+                    Next::Never => {
+                        self.unparsed.remove(&conn);
+                        return;
+                    }
+                    Next::Turn => {}
+                    Next::Read(_) | Next::Stall | Next::Verify => break,
+                }
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, conn: Conn) {
+        self.unparsed.remove(&conn);
+    }
+
+    /// What waits for a connection.
+    pub(super) fn take_outbox(&mut self, conn: Conn) -> Vec<u8> {
+        let Some(outbox) = self.broker.outbox(conn) else {
+            return Vec::new();
+        };
+        let bytes: Vec<u8> = outbox.slices().flatten().copied().collect();
+        outbox.advance(bytes.len());
+        bytes
+    }
+
+    /// The links that are up, with their connections.
+    pub(super) fn up(&self) -> impl Iterator<Item = (Conn, LinkStatus)> {
+        self.broker
+            .link_statuses()
+            .filter(|(_, _, status)| status.state == "up")
+            .filter_map(|(_, conn, status)| Some((conn?, status)))
+    }
+
+    /// What other servers want of this one: account, filter and queue group, sorted.
+    pub(super) fn wanted_by_others(&self) -> Vec<(&'static str, String, String)> {
+        let is_client = |cid: u64| {
+            let mut clients = self.clients.iter();
+            clients.any(|member| member.client.conn.0 == cid)
+        };
+        let mut wanted: Vec<_> = self
+            .broker
+            .subscriptions()
+            .filter(|sub| sub.cid > 0 && !is_client(sub.cid) && !sub.subject.starts_with("$LDS."))
+            .filter_map(|sub| {
+                let index = self.accounts.iter().position(|id| *id == sub.account)?;
+                let queue = sub.queue.unwrap_or_default().to_owned();
+                Some((*ACCOUNTS.get(index)?, sub.subject.to_owned(), queue))
+            })
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
+    }
+}
+
+/// Where a server is.
+pub(super) fn host(number: usize) -> String {
+    format!("10.0.0.{}", number + 1)
+}
+
+/// Which server is there.
+pub(super) fn number_of(host: &str) -> Option<usize> {
+    let last: usize = host.strip_prefix("10.0.0.")?.parse().ok()?;
+    last.checked_sub(1)
+}
+
+/// Where clients find a server.
+pub(super) fn client_url(number: usize) -> String {
+    format!("{}:4222", host(number))
+}
+
+pub(super) const fn arrival(from: usize) -> Arrival {
+    Arrival::plain(PeerAddr {
+        ip: IpAddr::V4(Ipv4Addr::new(10, 0, 0, from as u8 + 1)),
+        port: 1,
+    })
+}
+
+fn remote(account: &str, parents: &[usize]) -> Remote {
+    let urls = parents.iter().map(|parent| {
+        let mut url = RemoteUrl::new(host(*parent), LEAF_PORT);
+        url.user = Some(account.to_lowercase());
+        url.pass = Some(frond_leaf::Secret(PASSWORD.into()));
+        url
+    });
+    Remote::new(account, urls.collect())
+}
+
+fn directory() -> Result<Directory, String> {
+    let plan = Plan {
+        accounts: ACCOUNTS
+            .map(|name| AccountPlan {
+                name: name.to_owned(),
+                ..AccountPlan::default()
+            })
+            .into(),
+        users: ACCOUNTS
+            .map(|name| UserPlan {
+                only: None,
+                proxy_required: false,
+                login: Login::Password {
+                    user: name.to_lowercase(),
+                    secret: Secret::new(PASSWORD),
+                },
+                account: Some(name.to_owned()),
+                permissions: None,
+            })
+            .into(),
+        ..Plan::default()
+    };
+    Directory::build(&plan, None).map_err(|error| format!("{error:?}"))
+}
+
+fn facts(number: usize, life: u64, cluster: (String, bool)) -> ServerFacts {
+    ServerFacts {
+        id: format!("NODE{number}X{life}"),
+        name: format!("node{number}"),
+        version: "2.15.1".into(),
+        cluster: cluster.0,
+        cluster_is_dynamic: cluster.1,
+        host: host(number),
+        max_payload_bytes: 1_048_576,
+        jetstream: false,
+        ..ServerFacts::default()
+    }
+}
+
+pub(super) const ROUTE_PORT: u16 = 6222;
+pub(super) const LEAF_PORT: u16 = 7422;
+pub(super) const PASSWORD: &str = "word";

@@ -1,0 +1,28 @@
+//! What clients talk about.
+
+use frond_clock::Rng;
+
+use super::shape::pick;
+
+/// Accounts; also the names of their users in small letters.
+pub(super) const ACCOUNTS: [&str; 2] = ["A", "B"];
+
+pub(super) const SUBJECTS: [&str; 4] = ["a.b", "a.c", "b.c", "c.d.e"];
+
+const FILTERS: [&str; 9] = [
+    "a.b", "a.*", "a.>", "a.c", "b.c", "*.c", ">", "c.>", "c.*.e",
+];
+
+const QUEUES: [Option<&str>; 4] = [None, None, Some("q1"), Some("q2")];
+
+pub(super) fn random_subject(rng: &mut Rng) -> &'static str {
+    SUBJECTS[pick(rng, SUBJECTS.len())]
+}
+
+pub(super) fn random_filter(rng: &mut Rng) -> &'static str {
+    FILTERS[pick(rng, FILTERS.len())]
+}
+
+pub(super) fn random_queue(rng: &mut Rng) -> Option<&'static str> {
+    QUEUES[pick(rng, QUEUES.len())]
+}
