@@ -206,6 +206,12 @@ impl World {
             conn: self.nodes[node].new_conn(),
         });
         let line = self.lines.add(ends);
+        if self.now < self.lines.frail_until {
+            let (side, after) = (self.rng.below(2) as usize, self.rng.below(900) as usize);
+            if let Some(line) = self.lines.get(line) {
+                line.pipes[side].cut_after = Some(after);
+            }
+        }
         self.trace.note(format_args!(
             "{} line {line} is up: {} to {to} port {}",
             self.now, dial.node, dial.port

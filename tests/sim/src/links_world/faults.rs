@@ -7,7 +7,7 @@ use crate::link_world::line::{Chunk, SECOND};
 impl World {
     pub(super) fn fault(&mut self) {
         let node = pick(&mut self.rng, self.nodes.len());
-        let (kind, chance) = (self.rng.below(9), self.rng.next_u64());
+        let (kind, chance) = (self.rng.below(10), self.rng.next_u64());
         self.trace
             .note(format_args!("{} fault {kind} at node {node}", self.now));
         match kind {
@@ -24,14 +24,15 @@ impl World {
                     self.lines.part(node, other, until);
                 }
             }
+            4 => self.lines.frail_until = self.now + self.rng.below(8 * SECOND),
             _ => {
                 let (after, side) = (self.rng.below(900) as usize, pick(&mut self.rng, 2));
                 let Some(line) = self.lines.nth(chance) else {
                     return;
                 };
                 match kind {
-                    4 => line.pipes.iter_mut().for_each(|pipe| pipe.silent = true),
-                    5 => line.pipes[side].silent = true,
+                    5 => line.pipes.iter_mut().for_each(|pipe| pipe.silent = true),
+                    6 => line.pipes[side].silent = true,
                     _ => line.pipes[side].cut_after = Some(after),
                 }
             }

@@ -12,6 +12,8 @@ pub(super) struct Lines {
     /// Pairs of servers that can't reach each other, and until when.
     apart: BTreeMap<(usize, usize), u64>,
     pub(super) made: u64,
+    /// Until when new ones are cut within their first bytes.
+    pub(super) frail_until: u64,
 }
 
 /// One connection between two servers.
@@ -99,6 +101,7 @@ impl Lines {
     /// No faults from here on; what is silent already stays so.
     pub(super) fn mend(&mut self) {
         self.apart.clear();
+        self.frail_until = 0;
         for pipe in self.all.values_mut().flat_map(|line| &mut line.pipes) {
             pipe.cut_after = None;
         }
