@@ -54,8 +54,10 @@ impl Route {
         }
         let account = (!info.route_account.is_empty()).then(|| info.route_account.clone());
         let mut accounts = vec![account];
-        // A server without a pool doesn't know of connections for one account.
-        if self.has_no_pool() && info.route_account.is_empty() {
+        // A server without a pool doesn't know of connections for one account, and what another
+        // said of them before may have been lost on its way.
+        let may_pin = self.has_no_pool() || info.route_pool_size > 0;
+        if may_pin && info.route_account.is_empty() {
             let pinned = self.mesh.planned(|plan| plan.pinned.clone());
             accounts.extend(pinned.into_iter().map(Some));
         }
