@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use frond_account::AccountId;
 use frond_broker::{
@@ -106,7 +106,7 @@ impl Session {
 
     /// Tells the peer all that we want of it.
     pub(crate) fn send_snapshot(&mut self, up: &mut dyn Upcalls) {
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         up.each_interest(&mut |change| {
             seen.insert(change.account);
         });

@@ -1,18 +1,18 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::limits::UNKNOWN_INTEREST_BYTES_MAX;
 
 /// What a peer wants in accounts that aren't known here yet, bounded in all.
 #[derive(Debug, Default)]
 pub(crate) struct Unknown {
-    accounts: BTreeMap<Box<str>, HashMap<Wish, u32>>,
+    accounts: BTreeMap<Box<str>, BTreeMap<Wish, u32>>,
     bytes: usize,
     /// Whether something was left out already.
     is_incomplete: bool,
 }
 
 /// One interest.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wish {
     pub(crate) origin: Option<Box<str>>,
     pub(crate) subject: Box<str>,
@@ -81,7 +81,7 @@ impl Unknown {
     }
 
     /// Everything of an account.
-    pub(crate) fn take(&mut self, account: &str) -> HashMap<Wish, u32> {
+    pub(crate) fn take(&mut self, account: &str) -> BTreeMap<Wish, u32> {
         let wishes = self.accounts.remove(account).unwrap_or_default();
         self.bytes -= wishes.keys().map(Wish::bytes).sum::<usize>();
         wishes
