@@ -231,12 +231,10 @@ impl Gateway {
         encode::connect(up.out(), &connect);
         let own = hello::info(&self.clusters, up);
         encode::info(up.out(), &own);
-        (dialed.attempts, dialed.logged) = (0, None);
-        dialed.has_been_up = true;
         self.last_error = None;
         up.introduce(&info.server_name, &info.version);
         let text = format!(
-            "gateway: Outbound gateway connection to {wanted:?} ({}) registered",
+            "gateway: Outbound gateway connection to {wanted:?} ({:?}) registered",
             info.server_id
         );
         up.log(Level::Info, text);
@@ -304,7 +302,7 @@ impl Gateway {
         }
         up.introduce(&info.server_name, &info.version);
         let text = format!(
-            "gateway: Inbound gateway connection from {:?} ({}) registered",
+            "gateway: Inbound gateway connection from {:?} ({:?}) registered",
             info.gateway, info.server_id
         );
         up.log(Level::Info, text);
@@ -371,6 +369,14 @@ impl Gateway {
             | State::AwaitingPeer { .. }
             | State::Waiting { .. }
             | State::Ended => {}
+        }
+    }
+
+    /// The peer took us in: the next loss is a new one.
+    fn is_settled(&mut self) {
+        if let Side::Dialed(dialed) = &mut self.side {
+            (dialed.attempts, dialed.logged) = (0, None);
+            dialed.has_been_up = true;
         }
     }
 

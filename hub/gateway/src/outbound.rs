@@ -206,6 +206,9 @@ impl Outbound {
         } else if let Some(waiting) = self.unknown.get_mut(name) {
             let key = (subject.into(), queue.map(Into::into));
             self.unknown_count -= usize::from(waiting.remove(&key));
+            if waiting.is_empty() {
+                self.unknown.remove(name);
+            }
         }
     }
 

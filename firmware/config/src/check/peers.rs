@@ -33,7 +33,7 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
     if !may.gateway && config.gateway != Gateway::default() {
         checker.is_unable(GATEWAY, program, "has no gateways");
     }
-    checker.routes_by_certificate();
+    checker.peers_by_certificate();
     checker.errors
 }
 
@@ -65,30 +65,31 @@ const GATEWAY: &[&str] = &["gateway"];
 
 impl Checker<'_> {
     /// What would let in whom it must not, or nobody, is refused rather than left out.
-    fn routes_by_certificate(&mut self) {
-        let cluster = &self.config.cluster;
-        let by_certificate = [
-            (
-                "verify_and_map",
-                cluster.tls.as_ref().is_some_and(|tls| tls.map),
-            ),
-            (
-                "verify_cert_and_check_known_urls",
-                cluster.tls.as_ref().is_some_and(|tls| tls.check_known_urls),
-            ),
-        ];
-        for (key, _) in by_certificate.into_iter().filter(|(_, on)| *on) {
-            let text = format!("not supported yet in \"cluster\": {key:?}");
-            self.error(CLUSTER, text, "write verify: true, and a user and password");
-        }
-        let password = cluster.authorization.password.as_ref();
-        if password.is_some_and(Secret::is_bcrypt) {
-            let text = "not supported yet in \"cluster\": a bcrypt password";
-            self.error(
-                CLUSTER,
-                text,
-                "write the password in plain text, as the routes of the others do",
-            );
+    fn peers_by_certificate(&mut self) {
+        let (cluster, gateway) = (&self.config.cluster, &self.config.gateway);
+        for (block, tls, authorization) in [
+            (CLUSTER, &cluster.tls, &cluster.authorization),
+            (GATEWAY, &gateway.tls, &gateway.authorization),
+        ] {
+            let name = block.first().copied().unwrap_or_default();
+            let tls = tls.as_ref();
+            let by_certificate = [
+                ("verify_and_map", tls.is_some_and(|tls| tls.map)),
+                (
+                    "verify_cert_and_check_known_urls",
+                    tls.is_some_and(|tls| tls.check_known_urls),
+                ),
+            ];
+            for (key, _) in by_certificate.into_iter().filter(|(_, on)| *on) {
+                let text = format!("not supported yet in {name:?}: {key:?}");
+                self.error(block, text, "write verify: true, and a user and password");
+            }
+            let password = authorization.password.as_ref();
+            if password.is_some_and(Secret::is_bcrypt) {
+                let text = format!("not supported yet in {name:?}: a bcrypt password");
+                let remedy = "write the password in plain text, as the urls of the others do";
+                self.error(block, text, remedy);
+            }
         }
     }
 

@@ -54,7 +54,10 @@ impl Link for Gateway {
                 Ok(info) => self.on_caller(now, &info, up),
                 Err(_) => self.refuse(None, PROTOCOL_VIOLATION, up),
             },
-            (State::Outbound(outbound), Op::Route(op)) => outbound.on_route_op(op, up),
+            (State::Outbound(outbound), Op::Route(op)) => {
+                outbound.on_route_op(op, up);
+                self.is_settled();
+            }
             (State::Inbound(inbound), Op::Route(op)) => match op {
                 RouteOp::Message {
                     account: Some(name),
@@ -72,7 +75,10 @@ impl Link for Gateway {
             (State::Outbound(_), Op::Info(json)) => self.on_later_info(now, json, up),
             (State::Inbound(_), Op::Info(_)) => {}
             (_, Op::Ping) => encode::pong(up.out()),
-            (_, Op::Pong) => self.on_pong(now, up),
+            (_, Op::Pong) => {
+                self.on_pong(now, up);
+                self.is_settled();
+            }
             (_, Op::Ok) => {}
             (_, Op::Err(text)) => self.on_err(now, text, up),
             (_, _) => {
