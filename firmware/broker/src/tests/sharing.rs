@@ -108,6 +108,35 @@ fn imported_messages_come_under_their_own_names() {
     }
 }
 
+/// Subjects that are hardly used twice share the memory of their matches.
+#[test]
+fn a_leafnode_gets_each_message_under_the_name_of_its_own_import() {
+    let imports = vec![
+        import(STREAM, "A", "_A.>", "first.>"),
+        import(STREAM, "A", "_B.>", "second.>"),
+    ];
+    let mut world = world(vec![
+        account("A", vec![stream("_A.>"), stream("_B.>")], vec![]),
+        account("$G", vec![], imports),
+    ]);
+    let a = client(&mut world, "a");
+    let leaf = world.new_conn();
+    let link = Box::new(super::plain_link::Plain::default());
+    let arrival = crate::Arrival::plain(super::world::PEER);
+    world.broker.accept(world.now, leaf, arrival, link);
+    world.drain();
+    world.say(leaf, "LS+ first.>\r\nLS+ second.>\r\n");
+    world.read(leaf);
+    for (subject, name) in [
+        ("_A.1", "first.1"),
+        ("_B.1", "second.1"),
+        ("_A.2", "first.2"),
+    ] {
+        world.say(a, &format!("PUB {subject} 1\r\nm\r\n"));
+        assert_eq!(world.read(leaf), format!("LMSG {name} 1\r\nm\r\n"));
+    }
+}
+
 #[test]
 fn one_member_of_an_importing_group_gets_a_message() {
     let mut world = world(vec![
