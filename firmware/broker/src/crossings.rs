@@ -198,7 +198,12 @@ impl Broker {
         };
         let crosses =
             !self.crossings.order.is_empty() && !mapped.subject.starts_with(SERVICE_REPLY);
-        self.publish_to(&Publication::new(account, &message, origin), crosses);
+        // From the server of this cluster that heard it, it goes on to who waits for it.
+        let publication = Publication {
+            is_answer: true,
+            ..Publication::new(account, &message, origin)
+        };
+        self.publish_to(&publication, crosses);
         true
     }
 

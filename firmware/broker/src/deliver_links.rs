@@ -126,7 +126,7 @@ impl Broker {
             source,
             origin_cluster: publication.leaf_cluster,
             plain,
-            is_answer: publication.hop.is_some_and(|hop| hop.is_answer),
+            is_answer: publication.is_answer,
             queues,
         };
         if from_client && self.limits.misses(connection.outbox.len()) {

@@ -269,6 +269,7 @@ impl Broker {
             leaf_cluster: None,
             queues: None,
             hop: None,
+            is_answer: false,
         });
     }
 }

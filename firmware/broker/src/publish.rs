@@ -31,6 +31,8 @@ pub(crate) struct Publication<'a> {
     pub(crate) queues: Option<&'a [&'a str]>,
     /// The accounts it came through.
     pub(crate) hop: Option<&'a Hop<'a>>,
+    /// Whether it answers who asked from another account or cluster.
+    pub(crate) is_answer: bool,
 }
 
 impl<'a> Publication<'a> {
@@ -44,6 +46,7 @@ impl<'a> Publication<'a> {
             leaf_cluster: None,
             queues: None,
             hop: None,
+            is_answer: false,
         }
     }
 

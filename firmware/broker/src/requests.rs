@@ -17,7 +17,6 @@ pub(crate) struct Hop<'a> {
     service: &'a Arc<Service>,
     /// Whether the import tells who asks.
     share: bool,
-    pub(crate) is_answer: bool,
     info: Option<ClientInfo>,
     before: Option<&'a Self>,
 }
@@ -81,7 +80,6 @@ impl Broker {
         let hop = Hop {
             service,
             share: import.share,
-            is_answer: false,
             info,
             before: publication.hop,
         };
@@ -134,7 +132,6 @@ impl Broker {
         let hop = Hop {
             service: &service,
             share,
-            is_answer: true,
             info: None,
             before: publication.hop,
         };
@@ -185,6 +182,7 @@ impl Broker {
                 // A leafnode that named no queue group knew of none there.
                 queues: publication.queues.filter(|queues| !queues.is_empty()),
                 hop: Some(hop),
+                is_answer,
             })
         };
         if self.tracing.is_none() {

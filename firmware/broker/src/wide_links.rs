@@ -299,6 +299,7 @@ impl Broker {
                 leaf_cluster: leaf_cluster.or(own.as_deref()),
                 queues: (!any_queue).then_some(queues),
                 hop: None,
+                is_answer: false,
             });
         }
         self.finish_trace();

@@ -232,6 +232,15 @@ impl Clusters {
         self.0.borrow_mut().names.insert(account, name.into());
     }
 
+    /// An account that was met by this name.
+    pub(crate) fn account_called(&self, name: &str) -> Option<AccountId> {
+        let state = self.0.borrow();
+        let mut names = state.names.iter();
+        names
+            .find(|(_, known)| ***known == *name)
+            .map(|(id, _)| *id)
+    }
+
     pub(crate) fn account_name(&self, account: AccountId) -> Option<Box<str>> {
         self.0.borrow().names.get(&account).cloned()
     }

@@ -128,6 +128,24 @@ impl Outbound {
         }
     }
 
+    /// Accounts came or went: what the peer wants of those that came counts from here on.
+    pub(crate) fn on_accounts(&mut self, up: &mut dyn Upcalls) {
+        let names: Vec<_> = self.unknown.keys().cloned().collect();
+        for account in names
+            .iter()
+            .filter_map(|name| up.account(name))
+            .collect::<Vec<_>>()
+        {
+            self.meet(account, up);
+        }
+    }
+
+    /// An account that is known, or was: what comes back has the number it had.
+    fn find(&self, name: &str, up: &dyn Upcalls) -> Option<AccountId> {
+        up.account(name)
+            .or_else(|| self.clusters.account_called(name))
+    }
+
     pub(crate) fn on_route_op(&mut self, op: &RouteOp<'_>, up: &mut dyn Upcalls) {
         match op {
             RouteOp::Subscribe {
@@ -164,7 +182,7 @@ impl Outbound {
         if queue.is_none() {
             told.no_interest.retain(|known| !matches(subject, known));
         }
-        match up.account(name) {
+        match self.find(name, up) {
             Some(account) => {
                 let wanted = Wanted {
                     account,
@@ -196,7 +214,7 @@ impl Outbound {
         if queue.is_none() && is_optimistic && told.no_interest.len() < NO_INTEREST_MAX {
             told.no_interest.insert(subject.into());
         }
-        if let Some(account) = up.account(name) {
+        if let Some(account) = self.find(name, up) {
             up.unsubscribe_in(&Wanted {
                 account,
                 origin: None,

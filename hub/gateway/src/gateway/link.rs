@@ -157,6 +157,12 @@ impl Link for Gateway {
 
     /// The other cluster is told where this one is now, and a new server of this one where the
     /// other is.
+    fn accounts_changed(&mut self, up: &mut dyn Upcalls) {
+        if let State::Outbound(outbound) = &mut self.state {
+            outbound.on_accounts(up);
+        }
+    }
+
     fn neighbours_changed(&mut self, up: &mut dyn Upcalls) {
         if matches!(self.state, State::Inbound(_)) {
             let info = hello::info(&self.clusters, up);
