@@ -2,13 +2,12 @@ mod link;
 mod namesake;
 
 use frond_account::{AccountId, Credentials, Permissions, SubjectRules};
-use frond_broker::{Level, LinkPeer, Packs, Settled, Upcalls};
+use frond_broker::{Level, LinkPeer, Packs, Pulse, Settled, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
 
 use crate::gate::{Gate, Role};
 use crate::listener::Listener;
-use crate::pulse::Pulse;
 use crate::replies::Replies;
 use crate::session::{Handled, Session, Terms, border, deny_jetstream};
 use crate::solicit::loop_text;

@@ -11,7 +11,6 @@ mod interests;
 pub mod limits;
 mod listener;
 mod loops;
-mod pulse;
 mod remote;
 mod replies;
 mod session;

@@ -44,9 +44,6 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(9);
 /// Unanswered pings that a line survives.
 pub const PINGS_OUTSTANDING_MAX: u32 = 2;
 
-/// When the first ping goes out, for an early round trip time.
-pub(crate) const FIRST_PING_AFTER: Duration = Duration::from_secs(1);
-
 /// Urls that are taken from a hub's `leafnode_urls`.
 pub const DISCOVERED_URLS_MAX: usize = 64;
 

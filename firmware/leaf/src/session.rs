@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use frond_account::AccountId;
-use frond_broker::{InterestChange, LinkId, LinkKind, LinkPeer, Packs, Sent, Source, Upcalls, Via};
+use frond_broker::{
+    Beat, InterestChange, LinkId, LinkKind, LinkPeer, Packs, Pulse, Sent, Source, Upcalls, Via,
+};
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
 use frond_wire::{Message, Op, encode};
@@ -10,7 +12,6 @@ use crate::gate::{Gate, JETSTREAM_CLUSTER_DENIED, JETSTREAM_DENIED, Role};
 use crate::interests::Interests;
 use crate::limits::PEER_SUBSCRIPTIONS_MAX;
 use crate::loops::{is_loop_subject, loop_subject};
-use crate::pulse::{Beat, Pulse};
 use crate::replies::Replies;
 
 /// One leafnode connection after its handshake: the same at both ends.

@@ -4,12 +4,11 @@ mod state;
 
 use std::collections::BTreeMap;
 
-use frond_broker::{Level, LinkPeer, Packs, ServerFacts, Settled, Upcalls};
+use frond_broker::{Level, LinkPeer, Packs, Pulse, ServerFacts, Settled, Upcalls};
 use frond_clock::{Now, Timestamp};
 use frond_wire::{Op, ServerInfo, encode};
 
 use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SECURE_TIMEOUT, SETTLED_AFTER};
-use crate::pulse::Pulse;
 use crate::remote::{Remote, RemoteUrl};
 use crate::session::{Handled, Session, Terms, border};
 use crate::trouble::{Trouble, printable};

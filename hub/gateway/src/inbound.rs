@@ -2,14 +2,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use data_encoding::BASE64;
 use frond_account::AccountId;
-use frond_broker::{GatewayAccount, InterestChange, InterestMode, LinkPeer, Upcalls};
+use frond_broker::{GatewayAccount, InterestChange, InterestMode, LinkPeer, Pulse, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, ServerInfo, encode};
 
 use crate::clusters::Clusters;
 use crate::interests::Interests;
 use crate::limits::REFUSED_ACCOUNTS_MAX;
-use crate::pulse::Pulse;
 
 /// A connection from another cluster: messages come from there, and it is told what ours wants.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ impl Inbound {
     ) -> Self {
         let pulse = clusters.planned(|plan| {
             let (interval, outstanding) = (plan.ping_interval, plan.pings_outstanding_max);
-            Pulse::new(now.mono, interval, outstanding, up.random())
+            Pulse::new(now.mono, interval, outstanding).scattered(now.mono, up.random())
         });
         for account in up.accounts() {
             clusters.meet(account, &up.account_name(account));

@@ -13,7 +13,6 @@ mod keeper;
 mod limits;
 mod outbound;
 mod plan;
-mod pulse;
 mod recent;
 mod target;
 #[cfg(test)]

@@ -24,9 +24,6 @@ pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// Random addition to each pause.
 pub(crate) const JITTER: Duration = Duration::from_millis(100);
 
-/// When the first ping goes out.
-pub(crate) const FIRST_PING_AFTER: Duration = Duration::from_secs(1);
-
 /// Pings are at most so far apart.
 pub(crate) const PING_INTERVAL_MAX: Duration = Duration::from_secs(15);
 

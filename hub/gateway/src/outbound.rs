@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use frond_account::AccountId;
 use frond_broker::{
-    GatewayAccount, InterestChange, InterestMode, LinkPeer, MappedReply, Sent, Upcalls, Via,
+    GatewayAccount, InterestChange, InterestMode, LinkPeer, MappedReply, Pulse, Sent, Upcalls, Via,
     Wanted, name_hash,
 };
 use frond_clock::{Instant, Now};
@@ -12,7 +12,6 @@ use frond_wire::{Message, RouteOp, ServerInfo, encode};
 use crate::clusters::Clusters;
 use crate::interests::is_told;
 use crate::limits::{NO_INTEREST_MAX, UNKNOWN_INTEREST_MAX};
-use crate::pulse::Pulse;
 use crate::recent::Recent;
 
 /// A connection to another cluster: messages go there, and what is wanted there comes back.
@@ -63,7 +62,7 @@ impl Outbound {
     ) -> Self {
         let pulse = clusters.planned(|plan| {
             let (interval, outstanding) = (plan.ping_interval, plan.pings_outstanding_max);
-            Pulse::new(now.mono, interval, outstanding, up.random())
+            Pulse::new(now.mono, interval, outstanding).scattered(now.mono, up.random())
         });
         for account in up.accounts() {
             clusters.meet(account, &up.account_name(account));

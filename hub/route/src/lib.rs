@@ -9,7 +9,6 @@ mod limits;
 mod mesh;
 mod plan;
 mod pool;
-mod pulse;
 mod route;
 mod session;
 mod target;

@@ -25,9 +25,6 @@ pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// Random addition to each pause, so that two servers do not dial each other at once again.
 pub(crate) const JITTER: Duration = Duration::from_millis(100);
 
-/// When the first ping goes out.
-pub(crate) const FIRST_PING_AFTER: Duration = Duration::from_secs(1);
-
 /// Other servers of a cluster that are known at a time, and urls of each that clients are told.
 pub(crate) const PEERS_MAX: usize = 1024;
 

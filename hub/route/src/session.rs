@@ -2,7 +2,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use frond_account::AccountId;
 use frond_broker::{
-    InterestChange, Level, LinkKind, LinkPeer, Sent, Source, Subjects, Upcalls, Via, Wanted,
+    Beat, InterestChange, Level, LinkKind, LinkPeer, Pulse, Sent, Source, Subjects, Upcalls, Via,
+    Wanted,
 };
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
@@ -10,7 +11,6 @@ use frond_wire::{Message, RouteOp, ServerInfo, SubjectPermission, encode};
 
 use crate::interests::{Interests, Teller};
 use crate::mesh::{Mesh, Place};
-use crate::pulse::{Beat, Pulse};
 use crate::unknown::{Room, Unknown, Wish};
 
 /// One connection after its handshake: the same at both ends.
@@ -84,7 +84,7 @@ impl Session {
     ) -> Self {
         let (interval, outstanding) =
             mesh.planned(|plan| (plan.ping_interval, plan.pings_outstanding_max));
-        let pulse = Pulse::new(now.mono, interval, outstanding, up.random());
+        let pulse = Pulse::new(now.mono, interval, outstanding).scattered(now.mono, up.random());
         if matches!(place, Place::Pinned(_)) {
             up.imply_account();
         }

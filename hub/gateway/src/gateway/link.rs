@@ -1,8 +1,8 @@
 use data_encoding::BASE64;
 use frond_account::AccountId;
 use frond_broker::{
-    GatewayDetail, GatewayWay, InterestChange, InterestMode, Level, Link, LinkDetail, LinkKind,
-    LinkStatus, LinkVerdict, Sent, Upcalls, Via,
+    Beat, GatewayDetail, GatewayWay, InterestChange, InterestMode, Level, Link, LinkDetail,
+    LinkKind, LinkStatus, LinkVerdict, Sent, Upcalls, Via,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, RouteOp, ServerInfo, encode};
@@ -10,7 +10,6 @@ use frond_wire::{Message, Op, RouteOp, ServerInfo, encode};
 use super::{Gateway, PROTOCOL_VIOLATION, STALE, Side, State, hello};
 use crate::inbound::{ALL_BEGINS, ALL_COMPLETE};
 use crate::keeper::hear_of;
-use crate::pulse::Beat;
 
 impl Link for Gateway {
     fn kind(&self) -> LinkKind {

@@ -1,12 +1,10 @@
 use core::time::Duration;
 
-use frond_clock::Instant;
+use frond_clock::{Instant, Rng};
 
-use crate::limits::FIRST_PING_AFTER;
-
-/// Whether the peer is alive: any byte of it says so, and a silent peer is asked.
+/// Whether the peer of a link is alive: any byte of it says so, and it is asked again and again.
 #[derive(Clone, Debug)]
-pub(crate) struct Pulse {
+pub struct Pulse {
     interval: Duration,
     outstanding_max: u32,
     outstanding: u32,
@@ -17,7 +15,7 @@ pub(crate) struct Pulse {
 
 /// What to do when the alarm of a pulse rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beat {
+pub enum Beat {
     /// Nothing yet.
     Wait,
     /// Send a ping.
@@ -27,7 +25,9 @@ pub(crate) enum Beat {
 }
 
 impl Pulse {
-    pub(crate) fn new(now: Instant, interval: Duration, outstanding_max: u32) -> Self {
+    /// From now on: the first ping goes out soon, for an early round trip time.
+    #[must_use]
+    pub fn new(now: Instant, interval: Duration, outstanding_max: u32) -> Self {
         Self {
             interval,
             outstanding_max,
@@ -38,29 +38,48 @@ impl Pulse {
         }
     }
 
+    /// The first ping goes out up to a fifth later, so that those of many links do not meet.
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `setFirstPingTimer`
+    #[must_use]
+    pub fn scattered(mut self, now: Instant, rng: &mut Rng) -> Self {
+        let first = self.next_ping.since(now);
+        let fifth = u64::try_from(first.as_nanos() / 5).unwrap_or(u64::MAX);
+        self.next_ping = self.next_ping + Duration::from_nanos(rng.below(fifth.max(1)));
+        self
+    }
+
     /// Bytes came.
-    pub(crate) const fn heard(&mut self) {
+    pub const fn heard(&mut self) {
         self.outstanding = 0;
     }
 
+    /// A ping goes out besides those of [`Pulse::on_time`].
+    pub const fn asks(&mut self, now: Instant) {
+        self.asked = Some(now);
+    }
+
     /// A pong came.
-    pub(crate) fn pong(&mut self, now: Instant) {
+    pub fn pong(&mut self, now: Instant) {
         if let Some(asked) = self.asked.take() {
             self.rtt = Some(now.since(asked));
         }
     }
 
     /// The round trip time, once measured.
-    pub(crate) const fn rtt(&self) -> Option<Duration> {
+    #[must_use]
+    pub const fn rtt(&self) -> Option<Duration> {
         self.rtt
     }
 
     /// When to call [`Pulse::on_time`].
-    pub(crate) const fn deadline(&self) -> Instant {
+    #[must_use]
+    pub const fn deadline(&self) -> Instant {
         self.next_ping
     }
 
-    pub(crate) fn on_time(&mut self, now: Instant) -> Beat {
+    /// What to do now.
+    pub fn on_time(&mut self, now: Instant) -> Beat {
         if now < self.next_ping {
             return Beat::Wait;
         }
@@ -74,12 +93,17 @@ impl Pulse {
     }
 }
 
+/// When the first ping goes out.
+const FIRST_PING_AFTER: Duration = Duration::from_secs(1);
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{PING_INTERVAL, PINGS_OUTSTANDING_MAX};
 
     const START: Instant = Instant::START;
+    /// Those of leafnodes.
+    const PING_INTERVAL: Duration = Duration::from_secs(9);
+    const PINGS_OUTSTANDING_MAX: u32 = 2;
 
     fn stale_after(silent_from: Duration) -> Duration {
         let mut pulse = Pulse::new(START, PING_INTERVAL, PINGS_OUTSTANDING_MAX);
