@@ -328,6 +328,8 @@ impl Broker {
     fn run(&mut self, slot: u32, buf: &[u8], consumed: &mut usize) -> Next {
         if let Some(connection) = self.conns.get_mut(slot) {
             connection.last_activity = self.now.wall;
+            // What was agreed between two reads holds for this one whole.
+            connection.began_frames();
             if let Kind::Link(link) = connection.kind {
                 self.link_heard(link);
             }
@@ -368,7 +370,8 @@ impl Broker {
                     share.count(&op);
                     self.trace_in(slot, &op);
                     self.link_op(link, &op);
-                    if self.take_repacked(slot) {
+                    let connection = self.conns.get_mut(slot);
+                    if connection.is_some_and(Connection::began_frames) {
                         self.settle();
                         return Next::Read(1);
                     }
@@ -378,12 +381,6 @@ impl Broker {
             }
             self.settle();
         }
-    }
-
-    /// Whether the rest of what was read has to be unpacked first.
-    fn take_repacked(&mut self, slot: u32) -> bool {
-        let connection = self.conns.get_mut(slot);
-        connection.is_some_and(|connection| core::mem::take(&mut connection.repacked))
     }
 
     pub(crate) fn add_connection(&mut self, conn: Conn, arrival: Arrival, kind: Kind) -> u32 {

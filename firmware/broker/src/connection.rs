@@ -28,8 +28,7 @@ pub(crate) struct Connection {
     pub(crate) upgrade: Option<Box<Upgrade>>,
     pub(crate) parser: Parser,
     pub(crate) outbox: Outbox,
-    /// What was read behind the last operation means something else now.
-    pub(crate) repacked: bool,
+    pub(crate) frames: Frames,
     /// Whether a flush is already wished for.
     pub(crate) dirty: bool,
     pub(crate) kind: Kind,
@@ -38,6 +37,17 @@ pub(crate) struct Connection {
     pub(crate) traffic: Traffic,
     /// Memory kept for it, its outbox not counted.
     pub(crate) kept: Kept,
+}
+
+/// Whether a connection's bytes come in frames that have to be unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frames {
+    /// They come bare.
+    None,
+    /// From the operation on that is under way: what was read behind it means something else.
+    FromHere,
+    /// They do; only how much is done about their size may still change.
+    All,
 }
 
 /// Bytes kept for a connection, by what for.
@@ -147,6 +157,15 @@ pub(crate) struct Ping {
 }
 
 impl Connection {
+    /// Whether the rest of what was read has to be unpacked first; from then on it is.
+    pub(crate) fn began_frames(&mut self) -> bool {
+        let begins = self.frames == Frames::FromHere;
+        if begins {
+            self.frames = Frames::All;
+        }
+        begins
+    }
+
     pub(crate) fn new(
         (conn, arrival): (Conn, Arrival),
         now: Now,
@@ -173,7 +192,7 @@ impl Connection {
             upgrade: arrival.upgrade,
             parser: Parser::new(dialect, limits.wire()),
             outbox,
-            repacked: false,
+            frames: Frames::None,
             dirty: false,
             kind,
             started: now,

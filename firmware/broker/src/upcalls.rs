@@ -6,6 +6,7 @@ use frond_clock::Rng;
 use frond_wire::{Message, ServerInfo};
 
 use crate::account_limits::{TOO_MANY_CONNECTIONS, TOO_MANY_SUBS};
+use crate::connection::Frames;
 use crate::interest::Owner;
 use crate::link_login::Pending;
 use crate::links::{Bound, Call, Scope};
@@ -373,7 +374,9 @@ impl Upcalls for Up<'_> {
             .and_then(|link| link.slot)
             .and_then(|slot| self.broker.conns.get_mut(slot));
         if let Some(connection) = connection {
-            connection.repacked = true;
+            if connection.frames == Frames::None {
+                connection.frames = Frames::FromHere;
+            }
             let bare_bytes = connection.outbox.len() + self.out.len();
             self.broker.outputs.push_back(Output::Pack(Pack {
                 conn: connection.conn,

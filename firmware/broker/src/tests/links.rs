@@ -447,3 +447,31 @@ fn the_server_knows_which_link_a_message_came_from() {
         )]
     );
 }
+
+/// A longer way changes how much is done about frames, not what was read behind the `PONG`.
+#[test]
+fn what_is_read_behind_a_change_of_level_is_understood_at_once() {
+    let packing = crate::Packing::Fast;
+    let mut world = World::open_to_all();
+    let conn = add(
+        &mut world,
+        Plain {
+            cluster: "c",
+            packs: Some(packing),
+            ..Plain::default()
+        },
+    );
+    let client = world.client("{\"verbose\":false}");
+    world.say(client, "SUB x 1\r\n");
+    world.read(client);
+    // The first time what follows comes in frames; later it is the same as before.
+    for (bytes, understood) in [
+        ("+OK\r\nLMSG x 0\r\n\r\n", 5),
+        ("+OK\r\nLMSG x 0\r\n\r\n", 17),
+    ] {
+        let taken = world.broker.bytes(world.now, conn, bytes.as_bytes());
+        assert_eq!(taken.consumed, understood);
+        world.drain();
+    }
+    assert_eq!(world.read(client), "MSG x 1 0\r\n\r\n");
+}

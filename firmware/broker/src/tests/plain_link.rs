@@ -5,7 +5,9 @@ use frond_account::{AccountId, Credentials};
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, encode};
 
-use crate::{InterestChange, Level, Link, LinkPeer, LinkStatus, LinkVerdict, Sent, Upcalls, Via};
+use crate::{
+    InterestChange, Level, Link, LinkPeer, LinkStatus, LinkVerdict, Packing, Sent, Upcalls, Via,
+};
 
 /// Binds to `$G` as soon as it is connected, or when its credentials are good.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub(super) struct Plain {
     pub(super) withheld: Option<&'static str>,
     pub(super) counts: BTreeMap<(String, Option<String>), i32>,
     pub(super) redial: Option<Instant>,
+    /// What `+OK` of the peer makes it agree on.
+    pub(super) packs: Option<Packing>,
 }
 
 impl Plain {
@@ -71,6 +75,11 @@ impl Link for Plain {
             Op::LeafUnsubscribe { subject, queue } => up.unsubscribe(subject, *queue),
             Op::LeafMessage { message, queues } => up.publish(message, queues),
             Op::Ping => encode::pong(up.out()),
+            Op::Ok => {
+                if let Some(packing) = self.packs {
+                    up.pack(packing);
+                }
+            }
             // Stands for a peer that takes the place of all others.
             Op::Pong => {
                 for (other, _, _) in up.peers() {
@@ -82,7 +91,6 @@ impl Link for Plain {
             | Op::Publish(_)
             | Op::Subscribe { .. }
             | Op::Unsubscribe { .. }
-            | Op::Ok
             | Op::Route(_)
             | Op::Err(_) => up.close("Protocol Violation"),
         }

@@ -156,7 +156,7 @@ impl Ring {
         if let Some(page) = self.pages.back_mut() {
             page.push(known);
         }
-        self.gone.wrapping_add(place32(self.len() - 1))
+        after(self.gone, self.len() - 1)
     }
 
     fn len(&self) -> usize {
@@ -165,7 +165,7 @@ impl Ring {
     }
 
     fn at(&self, place: u32) -> Option<&Known> {
-        let index = self.skipped + place.wrapping_sub(self.gone) as usize;
+        let index = self.skipped + distance(self.gone, place);
         self.pages.get(index / PAGE)?.get(index % PAGE)
     }
 
@@ -179,7 +179,7 @@ impl Ring {
             return;
         }
         self.skipped += 1;
-        self.gone = self.gone.wrapping_add(1);
+        self.gone = after(self.gone, 1);
         if self.skipped == PAGE || self.len() == 0 {
             self.pages.pop_front();
             self.skipped = 0;
@@ -196,15 +196,26 @@ impl Ring {
                 let found = *known;
                 known.seq = 0;
                 let place = (before + at).checked_sub(skipped)?;
-                return Some((self.gone.wrapping_add(place32(place)), found));
+                return Some((after(self.gone, place), found));
             }
         }
         None
     }
 }
 
-fn place32(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
+/// Places are counted around: the table of ids knows numbers below `u32::MAX`.
+const PLACES: u64 = u32::MAX as u64;
+
+/// The place so many behind another.
+fn after(place: u32, count: usize) -> u32 {
+    let place = (u64::from(place) + count as u64) % PLACES;
+    u32::try_from(place).unwrap_or(0)
+}
+
+/// How many places `to` is behind `from`.
+fn distance(from: u32, to: u32) -> usize {
+    let behind = (u64::from(to) + PLACES - u64::from(from)) % PLACES;
+    usize::try_from(behind).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -248,6 +259,23 @@ mod tests {
         dedupe.expire(at(5998));
         assert_eq!(dedupe.find("id-4998"), Some(6000));
         dedupe.expire(at(6000));
+        assert_eq!((dedupe.memory_bytes(), dedupe.expires_at()), (0, None));
+    }
+
+    /// After four thousand millions of them the places begin again.
+    #[test]
+    fn no_id_is_lost_where_places_begin_again() {
+        let mut dedupe = Dedupe::new(Duration::from_secs(10));
+        dedupe.ring.gone = u32::MAX - 3;
+        for n in 0..6 {
+            dedupe.insert(&format!("id-{n}"), n + 1, at(0));
+        }
+        for n in 0..6 {
+            assert_eq!(dedupe.find(&format!("id-{n}")), Some(n + 1), "{n}");
+        }
+        dedupe.forget(6);
+        assert_eq!(dedupe.find("id-5"), None);
+        dedupe.expire(at(10));
         assert_eq!((dedupe.memory_bytes(), dedupe.expires_at()), (0, None));
     }
 }

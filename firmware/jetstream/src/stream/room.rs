@@ -26,7 +26,11 @@ impl Stream {
             return Err(errors::STREAM_HEADER_EXCEEDS_MAXIMUM);
         }
         if !room.has_interest {
-            return Ok(());
+            // Nothing of it stays but its id.
+            return match room.scarcity {
+                Scarcity::None | Scarcity::NewSubjects => Ok(()),
+                Scarcity::Messages => Err(errors::INSUFFICIENT_RESOURCES),
+            };
         }
         let size = self.has_room(message, subject, room)?;
         self.discard_new(subject, size, rollup)

@@ -75,3 +75,19 @@ fn a_start_counts_what_the_disk_has() {
     assert!(after.abs_diff(before) < before / 10, "{before} {after}");
     assert!(world.ask("t.new", "x").contains(REFUSED));
 }
+
+/// Who wants no message still has its id remembered.
+#[test]
+fn ids_of_messages_that_nobody_wants_have_the_ceiling_too() {
+    let (mut world, _) = full();
+    world.create("I", r#""subjects":["i"],"retention":"interest""#);
+    let mut more = 0;
+    while !world
+        .ask_with("i", &[("Nats-Msg-Id", &format!("id {more}"))], "x")
+        .contains(REFUSED)
+    {
+        more += 1;
+        assert!(more < 100_000, "it has no end");
+    }
+    assert!(world.streams.index_bytes() < MAX + MAX / 7);
+}
