@@ -138,6 +138,18 @@ impl Mesh {
         serde_json::from_str(&body).expect("JSON")
     }
 
+    /// Gives one of them another configuration, and waits until it goes by that.
+    ///
+    /// # Panics
+    /// When it does not in time.
+    pub fn reload(&self, at: usize, config: &str) {
+        let former = self.look(at, "/varz")["config_load_time"].clone();
+        self.servers[at].reload(config);
+        wait_for("the reload", BOUND, || {
+            (self.look(at, "/varz")["config_load_time"] != former).then_some(())
+        });
+    }
+
     /// Waits until this one knows interest in `subject` from the others.
     ///
     /// # Panics

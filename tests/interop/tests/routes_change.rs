@@ -68,7 +68,7 @@ async fn an_account_that_comes_by_reload_crosses_routes() {
         let reload = |at: usize| {
             let text = config_of(&mesh, at);
             let text = text.replace(&accounts(&["old"]), &accounts(&["old", "new"]));
-            mesh.servers[at].reload(&text);
+            mesh.reload(at, &text);
         };
         // The other one knows it first, and somebody there wants something of it.
         reload(1);
