@@ -41,7 +41,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("firmware/store", &["firmware/ledger"]),
-    ("firmware/ota", &["firmware/config", "firmware/ledger"]),
+    // Updates are signed with nkeys, which `account` reads and judges.
+    (
+        "firmware/ota",
+        &["firmware/account", "firmware/config", "firmware/ledger"],
+    ),
     ("firmware/leaf", &["firmware/broker", "firmware/config"]),
     ("hub/route", &["firmware/broker", "firmware/config"]),
     ("hub/gateway", &["firmware/broker", "firmware/config"]),
