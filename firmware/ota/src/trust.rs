@@ -1,0 +1,198 @@
+use frond_account::nkey;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{KEYS_MAX, ROOT_BYTES_MAX, ROOTS_MAX};
+use crate::{Purpose, Signed};
+
+/// What keys are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Say who may sign.
+    Root,
+    /// Sign configurations.
+    Release,
+    /// Sign configurations when it burns, also older ones.
+    Emergency,
+}
+
+/// Keys of one role, and how many of them must sign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keys {
+    /// How many, at least 1.
+    pub threshold: u8,
+    /// Public nkeys of operators, `O…`.
+    pub keys: Vec<String>,
+}
+
+/// Who may sign what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// Rises by one from a root to the next.
+    pub version: u32,
+    /// Those who sign the next root.
+    pub root: Keys,
+    /// Those who sign configurations.
+    pub release: Keys,
+    /// Those who sign configurations when it burns; none: nobody.
+    pub emergency: Keys,
+}
+
+/// The roots from the one in the box's own file to the one in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    chain: Vec<Root>,
+    signed: Vec<Signed>,
+}
+
+/// What is wrong with keys.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TrustError {
+    /// A role without keys, or that can never be satisfied.
+    #[error("{role} needs {threshold} of {keys} keys: write a threshold of 1 to {keys}")]
+    Threshold {
+        /// Which.
+        role: &'static str,
+        /// How many must sign.
+        threshold: u8,
+        /// How many there are.
+        keys: usize,
+    },
+    /// Not a public nkey of an operator.
+    #[error("{0:?} is no public nkey of an operator (O...)")]
+    Key(String),
+    /// The same key twice in a role.
+    #[error("{0} is named twice")]
+    Twice(String),
+}
+
+impl Role {
+    /// As in the configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Release => "release",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
+impl Root {
+    /// The keys of a role.
+    #[must_use]
+    pub const fn keys(&self, role: Role) -> &Keys {
+        match role {
+            Role::Root => &self.root,
+            Role::Release => &self.release,
+            Role::Emergency => &self.emergency,
+        }
+    }
+
+    /// Whether it can be worked with: every role but the emergency has keys enough.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), TrustError> {
+        for role in [Role::Root, Role::Release, Role::Emergency] {
+            let Keys { threshold, keys } = self.keys(role);
+            let unused = role == Role::Emergency && keys.is_empty();
+            let enough = usize::from(*threshold) <= keys.len() && *threshold > 0;
+            if !unused && (!enough || keys.len() > KEYS_MAX) {
+                return Err(TrustError::Threshold {
+                    role: role.name(),
+                    threshold: *threshold,
+                    keys: keys.len(),
+                });
+            }
+            for (at, key) in keys.iter().enumerate() {
+                if !nkey::is_public_key(nkey::Role::Operator, key) {
+                    return Err(TrustError::Key(key.clone()));
+                }
+                if keys.iter().take(at).any(|before| before == key) {
+                    return Err(TrustError::Twice(key.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As a text to sign.
+    #[must_use]
+    pub fn to_signed(&self) -> Signed {
+        Signed::new(postcard::to_stdvec(self).unwrap_or_default())
+    }
+
+    fn parse(body: &[u8]) -> Option<Self> {
+        let (root, rest) = postcard::take_from_bytes::<Self>(body).ok()?;
+        (rest.is_empty() && root.check().is_ok()).then_some(root)
+    }
+}
+
+impl Trust {
+    /// Led on from the root in the box's own file by those that were kept; one that doesn't follow
+    /// ends the chain.
+    #[must_use]
+    pub fn new(first: Root, kept: &[Signed]) -> Self {
+        let mut trust = Self {
+            chain: vec![first],
+            signed: Vec::new(),
+        };
+        for signed in kept {
+            if !trust.follow(signed) {
+                break;
+            }
+        }
+        trust
+    }
+
+    /// Takes the next root: signed by enough keys of the one in force and by enough of its own.
+    /// Whether it did.
+    pub fn follow(&mut self, signed: &Signed) -> bool {
+        let Some(latest) = self.chain.last() else {
+            return false;
+        };
+        if self.chain.len() > ROOTS_MAX
+            || signed.body.len() > ROOT_BYTES_MAX
+            || !signed.is_signed_by(Purpose::Root, &latest.root)
+        {
+            return false;
+        }
+        let Some(next) = Root::parse(&signed.body) else {
+            return false;
+        };
+        let follows = latest.version.checked_add(1) == Some(next.version);
+        if !follows || !signed.is_signed_by(Purpose::Root, &next.root) {
+            return false;
+        }
+        self.chain.push(next);
+        self.signed.push(signed.clone());
+        true
+    }
+
+    /// The root in force.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Root> {
+        self.chain.last()
+    }
+
+    /// The root in the box's own file.
+    pub(crate) fn first(&self) -> Option<&Root> {
+        self.chain.first()
+    }
+
+    /// The roots that were taken, to be kept.
+    #[must_use]
+    pub fn kept(&self) -> &[Signed] {
+        &self.signed
+    }
+
+    /// Whether any root that was ever in force lets this configuration pass: it was judged by the
+    /// root of its time when it came.
+    pub(crate) fn ever_allowed(&self, signed: &Signed) -> bool {
+        let roles = [Role::Release, Role::Emergency];
+        self.chain.iter().any(|root| {
+            let mut keys = roles.iter().map(|role| root.keys(*role));
+            keys.any(|keys| signed.is_signed_by(Purpose::Bundle, keys))
+        })
+    }
+}
