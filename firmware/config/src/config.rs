@@ -10,6 +10,7 @@ use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
 use crate::options::mappings::Mapping;
 use crate::options::operator::OperatorMode;
+use crate::options::ota::Ota;
 use crate::options::proxies::Proxies;
 use crate::options::server::{self, Limits, Listen, WriteTimeout};
 use crate::options::tls::Tls;
@@ -96,6 +97,8 @@ pub struct Config {
     pub operator_mode: OperatorMode,
     /// Proxies that may speak for their clients; `None` without the block.
     pub proxies: Option<Proxies>,
+    /// How the configuration is changed from elsewhere; `None`: it is not.
+    pub ota: Option<Ota>,
     /// JetStream.
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
@@ -158,6 +161,7 @@ impl Default for Config {
             no_system_account: false,
             operator_mode: OperatorMode::default(),
             proxies: None,
+            ota: None,
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             cluster: Cluster::default(),

@@ -48,6 +48,7 @@ pub use options::logging::Log;
 pub use options::mappings::{Destination, Mapping};
 pub use options::msg_trace::MsgTrace;
 pub use options::operator::{Deletion, OperatorMode, Resolver};
+pub use options::ota::{Ota, OtaKeys, OtaLogin, OtaSource, OtaTrust};
 pub use options::peers::PeerAuthorization;
 pub use options::permissions::{AllowResponses, Permissions, SubjectRule, SubjectRules};
 pub use options::proxies::Proxies;

@@ -13,6 +13,12 @@ pub(crate) const INPUT_BYTES_MAX: usize = 64 << 20;
 pub(crate) const PAYLOAD_BYTES_MAX: i64 = i32::MAX as i64;
 /// Above this, nats-server warns.
 pub(crate) const PAYLOAD_BYTES_ADVISED: u64 = 8 << 20;
+/// Shortest time in which a configuration from elsewhere must be confirmed, in seconds.
+pub(crate) const OTA_WINDOW_SECONDS_MIN: u64 = 30;
+/// That time by default.
+pub(crate) const OTA_WINDOW_SECONDS: u64 = 600;
+/// How long all must be well before one is confirmed, by default, in seconds.
+pub(crate) const OTA_SOAK_SECONDS: u64 = 10;
 /// Shortest lame duck duration, in seconds.
 pub(crate) const LAME_DUCK_SECONDS_MIN: u64 = 30;
 /// Default time of a TLS handshake, in seconds.

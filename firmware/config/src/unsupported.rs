@@ -30,6 +30,10 @@ pub(crate) enum Block {
     Callout,
     Proxies,
     Proxy,
+    Ota,
+    OtaTrust,
+    OtaKeys,
+    OtaSource,
     Cluster,
     Gateway,
     RemoteGateway,
@@ -70,6 +74,10 @@ impl Block {
             | Self::WebSocketAuthorization
             | Self::Proxies
             | Self::Proxy
+            | Self::Ota
+            | Self::OtaTrust
+            | Self::OtaKeys
+            | Self::OtaSource
             | Self::Cluster
             | Self::Gateway
             | Self::RemoteGateway => format!("unknown field {key}"),
@@ -114,6 +122,10 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Callout => CALLOUT,
         Block::Proxies => PROXIES,
         Block::Proxy => PROXY,
+        Block::Ota => OTA,
+        Block::OtaTrust => OTA_TRUST,
+        Block::OtaKeys => OTA_KEYS,
+        Block::OtaSource => OTA_SOURCE,
         Block::Cluster => CLUSTER,
         Block::Gateway => GATEWAY,
         Block::RemoteGateway => REMOTE_GATEWAY,
@@ -149,6 +161,10 @@ fn unsupported(block: Block) -> &'static str {
         | Block::Callout
         | Block::Proxies
         | Block::Proxy
+        | Block::Ota
+        | Block::OtaTrust
+        | Block::OtaKeys
+        | Block::OtaSource
         | Block::Cluster
         | Block::Gateway
         | Block::RemoteGateway => "",
@@ -171,7 +187,7 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate proxy_protocol cluster gateway";
+    prof_port prof_block_rate proxy_protocol cluster gateway ota";
 const TOP_UNSUPPORTED: &str = "\
     ocsp ocsp_cache mqtt";
 const AUTHORIZATION: &str = "\
@@ -246,6 +262,11 @@ const WEBSOCKET_AUTHORIZATION: &str = "user username pass password token timeout
 const CALLOUT: &str = "issuer account acc auth_users users xkey key allowed_accounts";
 const PROXIES: &str = "trusted";
 const PROXY: &str = "key public_key";
+const OTA: &str = "\
+    store second device groups window soak user password pass token nkey seed trust source";
+const OTA_TRUST: &str = "version root release emergency";
+const OTA_KEYS: &str = "threshold keys";
+const OTA_SOURCE: &str = "bucket domain registry folder";
 const CLUSTER: &str = "\
     name listen port host net authorization routes tls cluster_advertise advertise no_advertise \
     connect_retries connect_backoff permissions pool_size accounts compression ping_interval \

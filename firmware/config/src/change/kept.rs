@@ -20,6 +20,9 @@ pub(super) fn check(old: &Config, new: &Config) -> Result<(), ReloadRefused> {
     jetstream_is_kept(&old.jetstream, &new.jetstream)?;
     leafnodes_are_kept(&old.leafnodes, &new.leafnodes)?;
     websocket_is_kept(&old.websocket, &new.websocket)?;
+    if old.ota != new.ota {
+        return Err(ReloadRefused::because("ota"));
+    }
     super::peers::check(old, new)
 }
 

@@ -6,6 +6,7 @@ use crate::options::cluster::Cluster;
 use crate::options::gateway::Gateway;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
+use crate::options::ota::Ota;
 use crate::options::proxies::Proxies;
 use crate::options::tls::{Side, Tls};
 use crate::options::websocket::WebSocket;
@@ -444,6 +445,7 @@ fn read_blocks(
         "mappings" | "maps" => set(&mut config.mappings, mappings::read(value, report)),
         "tls" => config.tls = Tls::read(value, Side::Server, report),
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
+        "ota" => config.ota = Ota::read(value, report),
         "proxies" => config.proxies = Proxies::read(value, report),
         "jetstream" => config.jetstream.read(value, report),
         "store_dir" | "storedir" => config.jetstream.read_store_dir(value, report),

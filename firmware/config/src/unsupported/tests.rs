@@ -1,7 +1,7 @@
 use super::{Block, known, unsupported};
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 29] = [
+const BLOCKS: [Block; 33] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -28,6 +28,10 @@ const BLOCKS: [Block; 29] = [
     Block::Callout,
     Block::Proxies,
     Block::Proxy,
+    Block::Ota,
+    Block::OtaTrust,
+    Block::OtaKeys,
+    Block::OtaSource,
     Block::Cluster,
     Block::Gateway,
     Block::RemoteGateway,
@@ -62,6 +66,10 @@ fn within(block: Block, item: &str) -> String {
         Block::Callout => ("authorization { auth_callout {", "} }"),
         Block::Proxies => ("proxies {", "}"),
         Block::Proxy => ("proxies { trusted: [{", "}] }"),
+        Block::Ota => ("ota {", "}"),
+        Block::OtaTrust => ("ota { trust {", "} }"),
+        Block::OtaKeys => ("ota { trust { root {", "} } }"),
+        Block::OtaSource => ("ota { source {", "} }"),
         Block::Cluster => ("cluster {", "}"),
         Block::Gateway => ("gateway {", "}"),
         Block::RemoteProxy => (

@@ -1,0 +1,359 @@
+use std::time::Duration;
+
+use crate::limits::{OTA_SOAK_SECONDS, OTA_WINDOW_SECONDS, OTA_WINDOW_SECONDS_MIN};
+use crate::nkey;
+use crate::position::Position;
+use crate::report::{Report, set};
+use crate::secret::Secret;
+use crate::unsupported::Block;
+use crate::value::Value;
+
+/// How the configuration of this box is changed from elsewhere. It stays with the box: what comes
+/// from elsewhere has no such block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ota {
+    /// Folder that bundles and the record are kept in.
+    pub store: String,
+    /// Another folder, best on another partition, that the highest version is kept in as well.
+    pub second: Option<String>,
+    /// The name of this box.
+    pub device: String,
+    /// Groups it belongs to.
+    pub groups: Vec<String>,
+    /// In which a configuration must be confirmed. 10 min by default, 30 s at least.
+    pub window: Duration,
+    /// For how long everything must be well before it is. 10 s by default.
+    pub soak: Duration,
+    /// As whom the box logs in at itself.
+    pub login: OtaLogin,
+    /// Who may sign.
+    pub trust: OtaTrust,
+    /// Where bundles come from.
+    pub source: OtaSource,
+}
+
+/// As whom the box logs in at itself, to be told of bundles and to see that it works.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtaLogin {
+    /// With a password.
+    pub user: Option<String>,
+    /// The user's.
+    pub password: Option<Secret>,
+    /// Without a user.
+    pub token: Option<Secret>,
+    /// The seed of a user's nkey.
+    pub nkey: Option<Secret>,
+}
+
+/// The root this box starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtaTrust {
+    /// Of the root. 1 by default.
+    pub version: u32,
+    /// Those who say who signs.
+    pub root: OtaKeys,
+    /// Those who sign configurations.
+    pub release: OtaKeys,
+    /// Those who may sign older ones too; without keys nobody may.
+    pub emergency: OtaKeys,
+}
+
+/// Keys of one role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtaKeys {
+    /// How many must sign. 1 by default.
+    pub threshold: u8,
+    /// Public nkeys of operators.
+    pub keys: Vec<String>,
+}
+
+/// Where bundles come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtaSource {
+    /// A key-value bucket of the hub.
+    pub bucket: Option<String>,
+    /// The hub's JetStream domain; `None`: requests go to whoever answers.
+    pub domain: Option<String>,
+    /// A key-value bucket of the hub in which boxes say how they are.
+    pub registry: Option<String>,
+    /// A folder that is looked into: a stick's.
+    pub folder: Option<String>,
+}
+
+impl Default for OtaKeys {
+    fn default() -> Self {
+        Self {
+            threshold: 1,
+            keys: Vec::new(),
+        }
+    }
+}
+
+impl Ota {
+    pub(crate) fn read(value: &Value, report: &mut Report) -> Option<Self> {
+        let map = report.map(value, "expected ota to be a map/struct")?;
+        let mut ota = Self {
+            store: String::new(),
+            second: None,
+            device: String::new(),
+            groups: Vec::new(),
+            window: Duration::from_secs(OTA_WINDOW_SECONDS),
+            soak: Duration::from_secs(OTA_SOAK_SECONDS),
+            login: OtaLogin::default(),
+            trust: OtaTrust {
+                version: 1,
+                root: OtaKeys::default(),
+                release: OtaKeys::default(),
+                emergency: OtaKeys::default(),
+            },
+            source: OtaSource::default(),
+        };
+        let mut is_trusting = false;
+        for entry in map {
+            let value = &entry.value;
+            match entry.key.to_lowercase().as_str() {
+                "store" => set(&mut ota.store, report.string(value)),
+                "second" => set(&mut ota.second, report.text(value)),
+                "device" => set(&mut ota.device, name("device", value, report)),
+                "groups" => set(&mut ota.groups, groups(value, report)),
+                "window" => set(&mut ota.window, window(value, report)),
+                "soak" => set(&mut ota.soak, report.strict_duration("soak", value)),
+                "user" => set(&mut ota.login.user, report.text(value)),
+                "password" | "pass" => set(&mut ota.login.password, report.secret(value)),
+                "token" => set(&mut ota.login.token, report.secret(value)),
+                "nkey" | "seed" => set(&mut ota.login.nkey, report.secret(value)),
+                "trust" => {
+                    is_trusting = true;
+                    ota.trust.read(value, report);
+                }
+                "source" => ota.source.read(value, report),
+                _ => report.other(Block::Ota, entry),
+            }
+        }
+        ota.check(is_trusting, &value.at, report);
+        Some(ota)
+    }
+
+    fn check(&self, is_trusting: bool, at: &Position, report: &mut Report) {
+        if self.store.is_empty() {
+            let remedy = "write store: \"/var/lib/frond/ota\"";
+            report.error(at, "ota needs a folder to keep bundles in", remedy);
+        }
+        if self.device.is_empty() {
+            let remedy = "write device: \"shop-17\"";
+            report.error(at, "ota needs the name of this box", remedy);
+        }
+        if !is_trusting {
+            let remedy = "write trust { root { keys: [...] }, release { keys: [...] } }";
+            report.error(at, "ota needs to know who signs", remedy);
+        }
+        if self.soak >= self.window {
+            let remedy = "write a soak well below the window";
+            report.error(at, "ota: nothing is ever confirmed", remedy);
+        }
+        if self.source.registry.is_some() && self.source.bucket.is_none() {
+            let text = "ota: source has a registry and no bucket";
+            report.error(at, text, "write bucket: \"FROND_CONFIG\"");
+        }
+    }
+}
+
+impl OtaTrust {
+    fn read(&mut self, value: &Value, report: &mut Report) {
+        let Some(map) = report.map(value, "expected ota trust to be a map/struct") else {
+            return;
+        };
+        for entry in map {
+            let value = &entry.value;
+            match entry.key.to_lowercase().as_str() {
+                "version" => {
+                    let version = report.count(value).map(u32::try_from);
+                    match version {
+                        Some(Ok(version)) if version > 0 => self.version = version,
+                        Some(_) => report.error(&value.at, "invalid version of a root", "write 1"),
+                        None => {}
+                    }
+                }
+                "root" => self.root.read("root", value, report),
+                "release" => self.release.read("release", value, report),
+                "emergency" => self.emergency.read("emergency", value, report),
+                _ => report.other(Block::OtaTrust, entry),
+            }
+        }
+        for (role, keys) in [("root", &self.root), ("release", &self.release)] {
+            if keys.keys.is_empty() {
+                let text = format!("ota trust: nobody is {role}");
+                let remedy = format!("write {role} {{ keys: [\"O...\"] }}");
+                report.error(&value.at, text, &remedy);
+            }
+        }
+    }
+}
+
+impl OtaKeys {
+    fn read(&mut self, role: &str, value: &Value, report: &mut Report) {
+        let wrong = format!("expected ota trust {role} to be a map/struct");
+        let Some(map) = report.map(value, &wrong) else {
+            return;
+        };
+        for entry in map {
+            let value = &entry.value;
+            match entry.key.to_lowercase().as_str() {
+                "threshold" => match report.count(value).map(u8::try_from) {
+                    Some(Ok(threshold)) => self.threshold = threshold,
+                    Some(Err(_)) => {
+                        report.error(&value.at, "invalid threshold", "write 1, 2 or 3");
+                    }
+                    None => {}
+                },
+                "keys" => set(&mut self.keys, keys(value, report)),
+                _ => report.other(Block::OtaKeys, entry),
+            }
+        }
+        let count = self.keys.len();
+        if !(1..=count.max(1)).contains(&usize::from(self.threshold)) {
+            let text = format!(
+                "ota trust {role}: {} of {count} keys can never sign",
+                self.threshold
+            );
+            let remedy = format!("write a threshold from 1 to {count}");
+            report.error(&value.at, text, &remedy);
+        }
+    }
+}
+
+impl OtaSource {
+    fn read(&mut self, value: &Value, report: &mut Report) {
+        let Some(map) = report.map(value, "expected ota source to be a map/struct") else {
+            return;
+        };
+        for entry in map {
+            let value = &entry.value;
+            match entry.key.to_lowercase().as_str() {
+                "bucket" => set(&mut self.bucket, name("bucket", value, report).map(Some)),
+                "domain" => set(&mut self.domain, name("domain", value, report).map(Some)),
+                "registry" => {
+                    set(
+                        &mut self.registry,
+                        name("registry", value, report).map(Some),
+                    );
+                }
+                "folder" => set(&mut self.folder, report.text(value)),
+                _ => report.other(Block::OtaSource, entry),
+            }
+        }
+    }
+}
+
+fn window(value: &Value, report: &mut Report) -> Option<Duration> {
+    let window = report.strict_duration("window", value)?;
+    if window.as_secs() < OTA_WINDOW_SECONDS_MIN {
+        let text = "ota: the window to confirm a configuration in is too short";
+        report.error(&value.at, text, "write \"30s\" or more");
+        return None;
+    }
+    Some(window)
+}
+
+/// Something that becomes one token of a subject.
+fn name(what: &str, value: &Value, report: &mut Report) -> Option<String> {
+    let name = report.string(value)?;
+    is_name(what, &name, value, report).then_some(name)
+}
+
+fn is_name(what: &str, name: &str, value: &Value, report: &mut Report) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_name = !name.is_empty() && name.len() <= 64 && name.chars().all(fits);
+    if !is_name {
+        let text = format!("ota: {what} {name:?} is no name");
+        let remedy = "use up to 64 letters, digits, dashes and underscores";
+        report.error(&value.at, text, remedy);
+    }
+    is_name
+}
+
+fn groups(value: &Value, report: &mut Report) -> Option<Vec<String>> {
+    let mut groups = report.strings("groups", value)?;
+    groups.retain(|group| is_name("group", group, value, report));
+    Some(groups)
+}
+
+fn keys(value: &Value, report: &mut Report) -> Option<Vec<String>> {
+    let keys = report.strings("keys", value)?;
+    for (at, key) in keys.iter().enumerate() {
+        if !nkey::is_public_operator(key) {
+            let text = format!("invalid ota key {key:?}");
+            report.error(&value.at, text, "write a public nkey of an operator (O...)");
+        }
+        if keys.iter().take(at).any(|before| before == key) {
+            let text = format!("ota key {key} is named twice");
+            report.error(&value.at, text, "it signs once only: remove one");
+        }
+    }
+    Some(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Nothing, changes, load_text};
+
+    const KEY: &str = "OBRVK7ZS63QZDELBDVPX52RGQAC4LQZPNLYGIBAKKCZZB63A5LDM5XXQ";
+
+    fn block(more: &str) -> String {
+        format!(
+            "ota {{ store: \"/x\", device: till-7, trust {{ root {{ keys: [{KEY}] }}, \
+             release {{ keys: [{KEY}] }} }}\n{more}\n}}"
+        )
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let config = load_text(&block(""), "x.conf", &Nothing).unwrap().config;
+        let ota = config.ota.unwrap();
+        assert_eq!((ota.window.as_secs(), ota.soak.as_secs()), (600, 10));
+        assert_eq!((ota.trust.version, ota.trust.release.threshold), (1, 1));
+        assert!(ota.trust.emergency.keys.is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place_and_remedy() {
+        let cases = [
+            ("window: \"29s\"", "x.conf:2:", "30s"),
+            ("device: \"a.b\"", "x.conf:2:", "no name"),
+            ("groups: [ok, \"a b\"]", "x.conf:2:", "no name"),
+            ("soak: \"10m\"", "x.conf:1:", "ever confirmed"),
+            ("source { registry: R }", "x.conf:1:", "no bucket"),
+            (
+                "trust { root { keys: [U] } }",
+                "x.conf:2:",
+                "invalid ota key",
+            ),
+            (
+                "trust { release { threshold: 2 } }",
+                "x.conf:2:",
+                "can never sign",
+            ),
+        ];
+        for (more, place, words) in cases {
+            let errors = load_text(&block(more), "x.conf", &Nothing).unwrap_err();
+            let said = errors.to_string();
+            assert!(
+                said.contains(place) && said.contains(words),
+                "{more}: {said}"
+            );
+        }
+        let errors = load_text("ota {}", "x.conf", &Nothing)
+            .unwrap_err()
+            .to_string();
+        for words in ["a folder", "the name of this box", "who signs"] {
+            assert!(errors.contains(words), "{errors}");
+        }
+    }
+
+    #[test]
+    fn a_running_server_keeps_it() {
+        let read = |more| load_text(&block(more), "x.conf", &Nothing).unwrap().config;
+        let refused = changes(&read(""), &read("groups: [a]")).unwrap_err();
+        assert!(refused.to_string().contains("ota"), "{refused}");
+    }
+}
