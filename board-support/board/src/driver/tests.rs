@@ -1,0 +1,179 @@
+use embedded_hal::i2c::{ErrorKind, NoAcknowledgeSource, SevenBitAddress};
+use embedded_hal_mock::eh1::delay::NoopDelay;
+use embedded_hal_mock::eh1::i2c::{Mock, Transaction};
+
+use super::{AdcInput, AdcKind, AdcRange, Driver};
+use crate::measure::{Measure, Quantity, Sampled};
+
+extern crate std;
+use std::vec;
+use std::vec::Vec;
+
+const EVERY: [Driver; 6] = [
+    Driver::Bme280 { address: 0x76 },
+    Driver::Sht4x { address: 0x44 },
+    Driver::Ads1x1x {
+        address: 0x48,
+        kind: AdcKind::Bits16,
+        input: AdcInput::A0,
+        range: AdcRange::V4_096,
+    },
+    Driver::Ina219 {
+        address: 0x40,
+        shunt_ohm: 0.1,
+    },
+    Driver::Mcp9808 { address: 0x18 },
+    Driver::Ds323x,
+];
+
+/// A bus on which every transfer ends in the same fault.
+struct Broken(ErrorKind);
+
+impl embedded_hal::i2c::ErrorType for Broken {
+    type Error = ErrorKind;
+}
+
+impl embedded_hal::i2c::I2c<SevenBitAddress> for Broken {
+    fn transaction(
+        &mut self,
+        _: u8,
+        _: &mut [embedded_hal::i2c::Operation<'_>],
+    ) -> Result<(), ErrorKind> {
+        Err(self.0)
+    }
+}
+
+#[test]
+fn every_driver_turns_every_fault_into_a_reason() {
+    let faults = [
+        (
+            ErrorKind::NoAcknowledge(NoAcknowledgeSource::Address),
+            "nobody answers at 0x",
+        ),
+        (
+            ErrorKind::NoAcknowledge(NoAcknowledgeSource::Unknown),
+            "nobody answers at 0x",
+        ),
+        (ErrorKind::Bus, "disturbed or stuck"),
+        (ErrorKind::ArbitrationLoss, "another master"),
+        (ErrorKind::Overrun, "too fast"),
+        (ErrorKind::Other, "no answer from 0x"),
+    ];
+    for driver in EVERY {
+        for (kind, words) in faults {
+            let sampled = driver.sample(&mut Broken(kind), &mut NoopDelay);
+            let reason = sampled.expect_err("a broken bus gives nothing");
+            assert!(reason.as_str().contains(words), "{driver:?}: {reason}");
+            assert!(
+                reason
+                    .as_str()
+                    .contains(&std::format!("{:#04x}", driver.address())),
+                "{driver:?}: {reason}"
+            );
+        }
+    }
+}
+
+/// A bus on which every register reads the same byte, as one that is held high or low.
+struct Stuck(u8);
+
+impl embedded_hal::i2c::ErrorType for Stuck {
+    type Error = ErrorKind;
+}
+
+impl embedded_hal::i2c::I2c<SevenBitAddress> for Stuck {
+    fn transaction(
+        &mut self,
+        _: u8,
+        operations: &mut [embedded_hal::i2c::Operation<'_>],
+    ) -> Result<(), ErrorKind> {
+        for operation in operations {
+            if let embedded_hal::i2c::Operation::Read(bytes) = operation {
+                bytes.fill(self.0);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stuck_line_ends_in_time_and_is_no_panic() {
+    for driver in EVERY {
+        for byte in [0x00, 0xFF, 0x55] {
+            // Some values may look real; those with a checksum or a name do not.
+            let sampled = driver.sample(&mut Stuck(byte), &mut NoopDelay);
+            let has_name = matches!(
+                driver,
+                Driver::Bme280 { .. } | Driver::Sht4x { .. } | Driver::Mcp9808 { .. }
+            );
+            assert!(!has_name || sampled.is_err(), "{driver:?} of {byte:#x}");
+        }
+    }
+}
+
+fn sample(driver: Driver, transfers: &[Transaction]) -> Sampled {
+    let mut bus = Mock::new(transfers);
+    let sampled = driver.sample(&mut bus, &mut NoopDelay);
+    bus.done();
+    sampled
+}
+
+fn values(sampled: &Sampled) -> Vec<(Quantity, f64)> {
+    let measures = sampled.as_ref().expect("a value");
+    let pair = |m: &Measure| (m.quantity, (m.value * 1_000.0).round() / 1_000.0);
+    measures.iter().map(pair).collect()
+}
+
+#[test]
+fn an_sht4x_is_read_as_its_datasheet_says() {
+    // 0x6666 is 25 C, 0x8000 is 56.5 %; each with its checksum.
+    let sampled = sample(
+        Driver::Sht4x { address: 0x44 },
+        &[
+            Transaction::write(0x44, vec![0xFD]),
+            Transaction::read(0x44, vec![0x66, 0x66, 0x93, 0x80, 0x00, 0xA2]),
+        ],
+    );
+    let values = values(&sampled);
+    assert!((values[0].1 - 25.0).abs() < 0.01, "{values:?}");
+    assert!((values[1].1 - 56.5).abs() < 0.01, "{values:?}");
+}
+
+#[test]
+fn an_mcp9808_is_read_below_zero_too() {
+    let transfers = |temperature: [u8; 2]| {
+        [
+            Transaction::write_read(0x18, vec![0x06], vec![0x00, 0x54]),
+            Transaction::write_read(0x18, vec![0x05], temperature.to_vec()),
+        ]
+    };
+    let driver = Driver::Mcp9808 { address: 0x18 };
+    for (raw, celsius) in [([0xC1, 0x94], 25.25), ([0x1F, 0xF0], -1.0)] {
+        let sampled = sample(driver, &transfers(raw));
+        assert_eq!(values(&sampled), [(Quantity::Temperature, celsius)]);
+    }
+    let stranger = [Transaction::write_read(0x18, vec![0x06], vec![0x01, 0x02])];
+    let reason = sample(driver, &stranger).unwrap_err();
+    assert_eq!(reason.as_str(), "what answers at 0x18 is no MCP9808");
+}
+
+#[test]
+fn an_ina219_gives_current_by_its_resistor() {
+    // 12 V is 3000 steps of 4 mV, shifted by 3; 20 mV is 2000 steps of 10 uV.
+    let sampled = sample(
+        Driver::Ina219 {
+            address: 0x40,
+            shunt_ohm: 0.1,
+        },
+        &[
+            Transaction::write_read(0x40, vec![0x02], (3_000_u16 << 3).to_be_bytes().to_vec()),
+            Transaction::write_read(0x40, vec![0x01], 2_000_u16.to_be_bytes().to_vec()),
+        ],
+    );
+    let want = [
+        (Quantity::Voltage, 12.0),
+        (Quantity::Current, 0.2),
+        (Quantity::Power, 2.4),
+    ];
+    assert_eq!(values(&sampled), want);
+}
