@@ -415,7 +415,7 @@ pub struct LinkStatus {
     pub rtt: Option<std::time::Duration>,
     /// Filters the peer asked for; those of routes and gateways are found among the broker's.
     pub subscriptions: Vec<String>,
-    /// Since when it is in that state, for a soliciting link.
+    /// Since when it is up, or not, for a soliciting link.
     pub since: Option<Timestamp>,
     /// Dials since the last success.
     pub attempts: u64,

@@ -22,7 +22,7 @@ pub struct Solicit {
     remote: Remote,
     urls: Urls,
     state: State,
-    /// Since when it is called so in monitoring; `None`: since ever.
+    /// Since when there is a link, or none, for monitoring; `None`: since ever.
     since: Option<Timestamp>,
     /// The peer's own words for why it is about to close.
     said: Option<(Trouble, String)>,
@@ -66,7 +66,7 @@ impl Solicit {
     }
 
     fn enter(&mut self, now: Now, state: State) {
-        if self.since.is_none() || self.state.name() != state.name() {
+        if self.since.is_none() || self.state.reach() != state.reach() {
             self.since = Some(now.wall);
         }
         self.state = state;

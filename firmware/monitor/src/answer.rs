@@ -3,12 +3,12 @@ use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::gather::{self, Depth};
-use crate::page::{JSON, METRICS, Page, VARIABLES};
+use crate::page::{HTML, JSON, METRICS, Page, VARIABLES};
 use crate::query::{Query, Refusal};
 use crate::text::{compact, pretty};
 use crate::{
     Process, accountz, accstatz, connz, expvarz, gatewayz, healthz, ipqueuesz, jsz, leafz, metrics,
-    root, routez, statsz, subsz, varz,
+    root, routez, statsz, status, subsz, varz,
 };
 
 /// How a document is written.
@@ -76,6 +76,11 @@ impl Asked<'_> {
             }),
             Endpoint::Profilez => Ok(self.page(&expvarz::profilez(query.text("name")))),
             Endpoint::Metrics => self.metrics(),
+            Endpoint::Status => Ok(Page {
+                content_type: HTML,
+                ..Page::json(status::PAGE.to_owned())
+            }),
+            Endpoint::StatusJson => Ok(self.page(&status::document(view, self.process))),
             Endpoint::Statsz => Ok(self.page(&statsz::document(view, self.process))),
             Endpoint::Stacksz => Ok(Page::missing(expvarz::NO_STACKS)),
         }

@@ -21,11 +21,17 @@ pub(crate) enum Endpoint {
     Profilez,
     /// Ours: all numbers as Prometheus reads them.
     Metrics,
+    /// Ours: a page for whoever looks after this box.
+    Status,
+    /// What that page shows.
+    StatusJson,
 }
 
 /// All that have a path, in the order they are listed in. What is not described is not listed.
-pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 16] = [
+pub(crate) const ENDPOINTS: [(&str, Endpoint, &str); 18] = [
     ("/", Endpoint::Root, ""),
+    ("/status", Endpoint::Status, "this box at a glance"),
+    ("/status.json", Endpoint::StatusJson, ""),
     ("/varz", Endpoint::Varz, "the server as a whole"),
     ("/jsz", Endpoint::Jsz, "streams and consumers"),
     ("/connz", Endpoint::Connz, "connections"),
@@ -95,7 +101,9 @@ impl Endpoint {
             | Self::Stacksz
             | Self::Statsz
             | Self::Profilez
-            | Self::Metrics => false,
+            | Self::Metrics
+            | Self::Status
+            | Self::StatusJson => false,
         }
     }
 
@@ -126,6 +134,16 @@ pub fn counted_as(path: &str) -> Option<&'static str> {
     let name = path.rfind('/').and_then(|at| path.get(at..))?;
     let (name, endpoint) = Endpoint::find("", name)?;
     endpoint.is_counted().then_some(name)
+}
+
+/// Whether what is at `path` is for those who are known here, besides for who sits at the box:
+/// it names people's devices.
+#[must_use]
+pub fn is_private(base: &str, path: &str) -> bool {
+    match Endpoint::find(base, path) {
+        Some((_, Endpoint::Status | Endpoint::StatusJson)) => true,
+        Some(_) | None => false,
+    }
 }
 
 #[cfg(test)]

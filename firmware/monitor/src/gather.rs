@@ -79,13 +79,17 @@ fn memory(view: &View<'_>) -> ConnectionsMemory {
     }
 }
 
+/// All clients.
+pub(crate) fn clients(view: &View<'_>) -> Vec<Connection> {
+    let clients = view.broker.clients();
+    clients
+        .map(|client| client_row(view, &client, None))
+        .collect()
+}
+
 /// All open connections; with their subscriptions only when those are asked for.
 pub(crate) fn connections(view: &View<'_>, with_subs: bool) -> Vec<Connection> {
-    let mut rows: Vec<_> = view
-        .broker
-        .clients()
-        .map(|client| client_row(view, &client, None))
-        .collect();
+    let mut rows = clients(view);
     rows.extend(up(view).filter_map(|(conn, status)| link_row(view, conn, &status)));
     if with_subs {
         let mut subs: BTreeMap<u64, Vec<Subscription>> = BTreeMap::new();

@@ -32,6 +32,7 @@ mod root;
 mod routez;
 mod rows;
 mod statsz;
+mod status;
 mod subsz;
 mod text;
 mod varz;
@@ -39,8 +40,9 @@ mod varz;
 #[cfg(test)]
 mod tests;
 
-pub use endpoint::counted_as;
+pub use endpoint::{counted_as, is_private};
 pub use page::{JSON, Page};
 pub use process::{CertEnds, DiskCounts, Process};
 pub use render::render;
 pub use report::{Unanswered, report};
+pub use status::{Condition, Configuration, Quality, Sensor, Step, Version, condition};

@@ -17,3 +17,9 @@ pub(crate) const INTEREST_ONLY_THRESHOLD: usize = 1000;
 
 /// Parameters read of one request; what comes after them is not seen.
 pub(crate) const PARAMETERS_MAX: usize = 64;
+
+/// Devices that the status page lists.
+pub(crate) const DEVICES_SHOWN_MAX: usize = 50;
+
+/// Streams that the status page lists.
+pub(crate) const STREAMS_SHOWN_MAX: usize = 50;

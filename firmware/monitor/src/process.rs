@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use frond_clock::Timestamp;
+use frond_clock::{Timestamp, Trust};
+
+use crate::status::{Configuration, Sensor};
 
 /// What a node cannot know of the process it lives in.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,12 @@ pub struct Process<'a> {
     pub config_digest: &'a str,
     /// When certificates end.
     pub certs: CertEnds,
+    /// Whether the system's clock is believed.
+    pub trust: Trust,
+    /// What the sensors of this box last said.
+    pub sensors: &'a [Sensor],
+    /// Where its configuration stands; `None` when it comes from nowhere but a file.
+    pub configuration: Option<&'a Configuration>,
 }
 
 /// When the first certificate of each listener ends.
@@ -36,6 +44,19 @@ pub struct CertEnds {
     pub leaf: Option<Timestamp>,
     /// Of the WebSocket port.
     pub websocket: Option<Timestamp>,
+}
+
+impl CertEnds {
+    /// By what the listeners are called.
+    pub(crate) const fn by_listener(&self) -> [(&'static str, Option<Timestamp>); 5] {
+        [
+            ("client", self.client),
+            ("cluster", self.cluster),
+            ("gateway", self.gateway),
+            ("leafnode", self.leaf),
+            ("websocket", self.websocket),
+        ]
+    }
 }
 
 /// What the store did since it was opened.

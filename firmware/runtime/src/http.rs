@@ -1,10 +1,12 @@
 //! Monitoring over HTTP: one request after another on each connection, and a bounded number of
 //! connections of which a slow one never keeps another from its answer.
 
+mod entry;
 mod exchange;
 mod peers;
 
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -20,6 +22,7 @@ use peers::Peers;
 async fn secured(
     core: &Rc<Core>,
     seat: &peers::Seat,
+    from: IpAddr,
     stream: TcpStream,
     context: &Inbound,
 ) -> io::Result<()> {
@@ -27,7 +30,7 @@ async fn secured(
     tls::accept(&line, context, core.scratch(), &mut early, &|_| {})
         .await
         .map_err(|fault| io::Error::other(fault.to_string()))?;
-    exchange::converse(core, seat, Tunnel::new(line, early)).await
+    exchange::converse(core, seat, from, Tunnel::new(line, early)).await
 }
 
 /// Serves the monitoring documents until the task is aborted.
@@ -35,15 +38,15 @@ pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
     let peers = Rc::new(Peers::default());
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 let seat = Peers::seat(&peers, core.clock().now().mono);
                 let number = seat.number();
                 let core = Rc::clone(&core);
                 let task = tokio::task::spawn_local(async move {
                     // A peer that leaves early is its own affair.
                     let _ = match core.tls().https() {
-                        None => exchange::converse(&core, &seat, stream).await,
-                        Some(context) => secured(&core, &seat, stream, &context).await,
+                        None => exchange::converse(&core, &seat, peer.ip(), stream).await,
+                        Some(context) => secured(&core, &seat, peer.ip(), stream, &context).await,
                     };
                 });
                 peers.carried_by(number, task.abort_handle());

@@ -105,6 +105,8 @@ pub(crate) const HTTP_HEAD_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const HTTP_WRITE_WAIT: Duration = Duration::from_secs(10);
 /// How long an HTTP peer may wait between an answer and its next request.
 pub(crate) const HTTP_IDLE_WAIT: Duration = Duration::from_secs(300);
+/// How long an HTTP peer that says who it is, and is not, waits for the answer.
+pub(crate) const HTTP_REFUSAL_PAUSE: Duration = Duration::from_secs(1);
 /// HTTP connections at once; one more, and the idlest of them goes.
 pub(crate) const HTTP_CONNECTIONS_MAX: usize = 64;
 /// Documents that HTTP peers have yet to read, together; a larger one is still served to one.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use frond_clock::{Now, Timestamp};
+use frond_clock::{Now, Timestamp, Trust};
 use frond_monitor::{CertEnds, DiskCounts, Process};
 use frond_store::Counters;
 
@@ -48,6 +48,7 @@ impl Meter {
     pub(crate) fn measure<T>(
         &mut self,
         now: Now,
+        trust: Trust,
         path: &str,
         tell: impl FnOnce(&Process<'_>) -> T,
     ) -> T {
@@ -64,6 +65,9 @@ impl Meter {
             config_loaded: self.config_loaded,
             config_digest: &self.config_digest,
             certs: self.certs,
+            trust,
+            sensors: &[],
+            configuration: None,
         })
     }
 

@@ -12,11 +12,14 @@ pub(crate) fn answer(
     now: Now,
     request: &ReportRequest,
 ) -> Result<String, ReportError> {
+    let trust = core.clock().trust();
     let answer = core.with_node(|node| {
         let view = node.view(now);
-        core.meter().borrow_mut().measure(now, "", |process| {
-            frond_monitor::report(&view, process, &request.what, &request.options)
-        })
+        core.meter()
+            .borrow_mut()
+            .measure(now, trust, "", |process| {
+                frond_monitor::report(&view, process, &request.what, &request.options)
+            })
     });
     answer.map_err(|why| match why {
         Unanswered::Silence => ReportError::Silence,

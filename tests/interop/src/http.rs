@@ -22,12 +22,23 @@ pub fn http_get(addr: &str, path: &str) -> (u16, String) {
 /// When nobody answers, or not in HTTP.
 #[must_use]
 pub fn http_ask(addr: &str, method: &str, path: &str) -> (u16, String, String) {
+    http_say(
+        addr,
+        &format!("{method} {path} HTTP/1.0\r\nHost: {addr}\r\n\r\n"),
+    )
+}
+
+/// Says a whole request, whose version is 1.0: that keeps the body in one piece. Gives the status
+/// code, the head's lines and the body.
+///
+/// # Panics
+/// When nobody answers, or not in HTTP.
+#[must_use]
+pub fn http_say(addr: &str, request: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(addr).expect("somebody listens for HTTP");
     stream
         .set_read_timeout(Some(READ_BOUND))
         .expect("a socket option");
-    // 1.0 keeps the body in one piece.
-    let request = format!("{method} {path} HTTP/1.0\r\nHost: {addr}\r\n\r\n");
     stream
         .write_all(request.as_bytes())
         .expect("the request is taken");

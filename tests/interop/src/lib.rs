@@ -12,6 +12,7 @@
 )]
 
 mod binary;
+mod browser;
 mod cli;
 mod http;
 mod peers;
@@ -35,9 +36,10 @@ pub mod supercluster;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
+pub use browser::Browser;
 pub use cli::{at_home, nats};
-pub use http::{http_ask, http_get};
-pub use peers::{nats_cli, nats_top, python, real_server};
+pub use http::{http_ask, http_get, http_say};
+pub use peers::{chromium, nats_cli, nats_top, python, real_server};
 pub use pki::Pki;
 pub use process::Usage;
 pub use proxy::Proxy;

@@ -81,6 +81,30 @@ pub fn nats_top() -> PathBuf {
     path
 }
 
+/// A Chromium without a window. Where Debian's packages can be installed, it is.
+///
+/// # Panics
+/// When it isn't there and can't be fetched; the text says what to install.
+#[must_use]
+pub fn chromium() -> PathBuf {
+    let installed = || {
+        let found = ["chromium", "chromium-browser", "google-chrome"].into_iter();
+        let mut found = found.map(|name| Path::new("/usr/bin").join(name));
+        found.find(|path| path.is_file())
+    };
+    let (_, _lock) = locked("chromium");
+    installed().unwrap_or_else(|| {
+        say("installing Chromium (apt install chromium), once");
+        let hint = "the tests of the status page need Chromium (Debian: apt install chromium)";
+        must(Command::new("apt-get").args(["update", "-qq"]), hint);
+        let packages = ["install", "-y", "-qq", "--no-install-recommends"];
+        let mut apt = Command::new("apt-get");
+        apt.args(packages).args(["chromium", "fonts-dejavu-core"]);
+        must(apt.env("DEBIAN_FRONTEND", "noninteractive"), hint);
+        installed().expect(hint)
+    })
+}
+
 fn venv() -> PathBuf {
     let (dir, _lock) = locked("python");
     let venv = dir.join("venv");

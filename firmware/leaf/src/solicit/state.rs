@@ -35,7 +35,29 @@ pub(super) enum State {
     Disabled,
 }
 
+/// Whether there is a link. Between dials it goes through many states that are all the same to
+/// whoever asks how long the line has been down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    Up,
+    Down,
+    Off,
+}
+
 impl State {
+    pub(super) const fn reach(&self) -> Reach {
+        match self {
+            Self::Up { .. } => Reach::Up,
+            Self::Disabled => Reach::Off,
+            Self::Idle
+            | Self::Dialing { .. }
+            | Self::AwaitingInfo { .. }
+            | Self::Securing { .. }
+            | Self::AwaitingConnectInfo { .. }
+            | Self::Waiting { .. } => Reach::Down,
+        }
+    }
+
     /// As monitoring calls it.
     pub(super) const fn name(&self) -> &'static str {
         match self {

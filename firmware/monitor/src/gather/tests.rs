@@ -183,7 +183,7 @@ fn every_path_answers_and_no_other() {
     for (path, ..) in crate::endpoint::ENDPOINTS {
         let page = world.page(path).unwrap();
         let (status, start) = match path {
-            "/" => (200, "<!doctype"),
+            "/" | "/status" => (200, "<!doctype"),
             "/metrics" => (200, "# HELP "),
             "/raftz" => (404, "No Raft nodes registered"),
             "/stacksz" => (404, "There are no goroutines here"),

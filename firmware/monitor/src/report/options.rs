@@ -130,9 +130,12 @@ fn members(endpoint: Endpoint) -> (&'static [Member], &'static [Member], &'stati
         Endpoint::Profilez => (&PROFILEZ, &[], "ProfilezEventOptions"),
         Endpoint::Varz => (&[], &[], "VarzEventOptions"),
         Endpoint::Statsz => (&[], &[], "StatszEventOptions"),
-        Endpoint::Root | Endpoint::Expvarz | Endpoint::Stacksz | Endpoint::Metrics => {
-            (&[], &[], "ExpvarzEventOptions")
-        }
+        Endpoint::Root
+        | Endpoint::Expvarz
+        | Endpoint::Stacksz
+        | Endpoint::Metrics
+        | Endpoint::Status
+        | Endpoint::StatusJson => (&[], &[], "ExpvarzEventOptions"),
     }
 }
 

@@ -173,6 +173,9 @@ fn varz_has_its_keys() {
             gateway: disk.as_ref().map(|_| at(0)),
             websocket: disk.as_ref().map(|_| at(0)),
         },
+        trust: frond_clock::Trust::Trusted,
+        sensors: &[],
+        configuration: None,
     };
     let it = jetstream(&["A"]);
     let on = varz::JetStreamVarz {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use frond_broker::{Arrival, Conn, Next, PeerAddr, Taken};
-use frond_clock::{Instant, Now};
+use frond_clock::{Instant, Now, Trust};
 use frond_config::{LeafNodes, Nothing, Remote};
 use frond_ledger::{Batch, DiskFault, Engine, Recovered, commit};
 use frond_node::{Input, LinkMakers, Listener, Node, NodeSeed, Output, StorageLimits};
@@ -242,6 +242,9 @@ impl World {
             config_loaded: at(0),
             config_digest: "sha256:00",
             certs: crate::CertEnds::default(),
+            trust: Trust::Trusted,
+            sensors: &[],
+            configuration: None,
         })
     }
 

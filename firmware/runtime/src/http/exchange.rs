@@ -1,9 +1,11 @@
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
+use super::entry::{Claims, Denied, admit};
 use super::peers::Seat;
 use crate::core::Core;
 use crate::limits::{
@@ -20,8 +22,21 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire for T {}
 struct Answer {
     status: u16,
     content_type: &'static str,
+    /// More lines of its head.
+    head: &'static str,
     body: String,
 }
+
+/// Anybody's page may read it, as with nats-server.
+const FOR_ANYBODY: &str = "Access-Control-Allow-Origin: *\r\n";
+
+/// No other page may read it, hold it or pass for it.
+const PRIVATE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
+    Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
+    script-src 'unsafe-inline'; connect-src 'self'; img-src data:; frame-ancestors 'none'\r\n";
+
+/// Asks for a user and a password.
+const WHO_ARE_YOU: &str = "WWW-Authenticate: Basic realm=\"Frond\", charset=\"UTF-8\"\r\n";
 
 /// A request's head.
 #[derive(Debug)]
@@ -32,6 +47,7 @@ struct Request {
     target: String,
     method: Method,
     after: After,
+    claims: Claims,
 }
 
 /// Whether the answer has a body.
@@ -53,6 +69,7 @@ enum After {
 pub(super) async fn converse(
     core: &Rc<Core>,
     seat: &Seat,
+    from: IpAddr,
     mut stream: impl Wire,
 ) -> io::Result<()> {
     let mut head = Vec::with_capacity(1024);
@@ -67,14 +84,10 @@ pub(super) async fn converse(
         };
         seat.moved(core.clock().now().mono);
         head.drain(..request.length);
-        let mut answer = document(core, &request.target);
+        let mut answer = document(core, from, &request).await;
         let load = seat.carry(answer.body.len());
         if load.is_none() {
-            answer = Answer {
-                status: 503,
-                content_type: "text/plain; charset=utf-8",
-                body: "503 too many documents wait for slow readers\n".to_owned(),
-            };
+            answer = Answer::text(503, "503 too many documents wait for slow readers\n");
         }
         send(&mut stream, &answer, request.method, request.after).await?;
         drop((load, answer));
@@ -101,11 +114,7 @@ async fn read_request(stream: &mut impl Wire, head: &mut Vec<u8>) -> io::Result<
             }
             Err(_) => (400, "400 Bad Request"),
         };
-        let answer = Answer {
-            status: refused.0,
-            content_type: "text/plain; charset=utf-8",
-            body: refused.1.to_owned(),
-        };
+        let answer = Answer::text(refused.0, refused.1);
         send(stream, &answer, Method::Other, After::Close).await?;
         return Ok(None);
     }
@@ -122,6 +131,11 @@ fn parse(head: &[u8]) -> Result<Option<Request>, httparse::Error> {
             header.name.eq_ignore_ascii_case(name) && header.value.eq_ignore_ascii_case(value)
         })
     };
+    let header = |name: &str| {
+        let mut headers = request.headers.iter();
+        let found = headers.find(|header| header.name.eq_ignore_ascii_case(name));
+        found.map(|header| String::from_utf8_lossy(header.value).into_owned())
+    };
     // Only these have no body that would have to be read past.
     let is_plain = matches!(request.method, Some("GET" | "HEAD"));
     let keep = match request.version {
@@ -131,6 +145,10 @@ fn parse(head: &[u8]) -> Result<Option<Request>, httparse::Error> {
     Ok(Some(Request {
         length,
         target: request.path.unwrap_or_default().to_owned(),
+        claims: Claims {
+            host: header("host"),
+            authorization: header("authorization"),
+        },
         method: match request.method {
             Some("HEAD") => Method::Head,
             _ => Method::Other,
@@ -143,31 +161,70 @@ fn parse(head: &[u8]) -> Result<Option<Request>, httparse::Error> {
     }))
 }
 
-fn document(core: &Rc<Core>, target: &str) -> Answer {
+impl Answer {
+    fn text(status: u16, text: &str) -> Self {
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            head: "",
+            body: text.to_owned(),
+        }
+    }
+}
+
+/// What is at the path that is asked for, for those who may see it.
+async fn document(core: &Rc<Core>, from: IpAddr, request: &Request) -> Answer {
+    let target = &*request.target;
+    let path = target.split_once('?').map_or(target, |(path, _)| path);
+    let is_private = core.with_node(|node| {
+        let view = node.view(core.clock().now());
+        frond_monitor::is_private(&view.config.monitor_base_path, path)
+    });
+    if !is_private {
+        return rendered(core, target);
+    }
+    match admit(core, from, &request.claims).await {
+        Ok(()) => Answer {
+            head: PRIVATE,
+            ..rendered(core, target)
+        },
+        Err(Denied::NoUsers) => Answer::text(
+            403,
+            "403 this page is for whoever sits at the box, or for its users: none is configured\n",
+        ),
+        Err(Denied::Unknown) => Answer {
+            head: WHO_ARE_YOU,
+            ..Answer::text(401, "401 this page is for the users of this server\n")
+        },
+    }
+}
+
+fn rendered(core: &Rc<Core>, target: &str) -> Answer {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let now = core.clock().now();
+    let trust = core.clock().trust();
     let page = core.with_node(|node| {
         let view = node.view(now);
-        core.meter().borrow_mut().measure(now, path, |process| {
-            frond_monitor::render(&view, path, query, process)
-        })
+        core.meter()
+            .borrow_mut()
+            .measure(now, trust, path, |process| {
+                frond_monitor::render(&view, path, query, process)
+            })
     });
-    match page {
-        Some(page) => {
-            if frond_monitor::counted_as(path) == Some("/healthz") && page.status != 200 {
-                tracing::warn!("Healthcheck failed: {}", page.body);
-            }
-            Answer {
-                status: page.status,
-                content_type: page.content_type,
-                body: page.body,
-            }
-        }
-        None => Answer {
-            status: 404,
-            content_type: "text/plain; charset=utf-8",
-            body: "404 page not found\n".to_owned(),
+    let Some(page) = page else {
+        return Answer::text(404, "404 page not found\n");
+    };
+    if frond_monitor::counted_as(path) == Some("/healthz") && page.status != 200 {
+        tracing::warn!("Healthcheck failed: {}", page.body);
+    }
+    Answer {
+        status: page.status,
+        content_type: page.content_type,
+        head: match page.content_type {
+            frond_monitor::JSON => FOR_ANYBODY,
+            _ => "",
         },
+        body: page.body,
     }
 }
 
@@ -180,24 +237,22 @@ async fn send(
     let reason = match answer.status {
         200 => "OK",
         400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
         404 => "Not Found",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         503 => "Service Unavailable",
         _ => "Error",
     };
-    let allowed = if answer.content_type == frond_monitor::JSON {
-        "Access-Control-Allow-Origin: *\r\n"
-    } else {
-        ""
-    };
     let connection = match after {
         After::Keep => "keep-alive",
         After::Close => "close",
     };
     let mut text = format!(
-        "HTTP/1.1 {} {reason}\r\n{allowed}Content-Type: {}\r\nContent-Length: {}\r\nConnection: {connection}\r\n\r\n",
+        "HTTP/1.1 {} {reason}\r\n{}Content-Type: {}\r\nContent-Length: {}\r\nConnection: {connection}\r\n\r\n",
         answer.status,
+        answer.head,
         answer.content_type,
         answer.body.len()
     );
