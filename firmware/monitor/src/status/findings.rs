@@ -41,7 +41,7 @@ pub(crate) struct Finding {
 }
 
 /// A certificate is told about so long before it ends.
-const CERTIFICATE_ENDS_SOON: Duration = Duration::from_hours(30 * 24);
+const CERTIFICATE_ENDS_SOON: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Space is scarce when so many hundredths of it are in use.
 const SPACE_SCARCE_PERCENT: u64 = 90;
