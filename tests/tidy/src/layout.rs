@@ -16,6 +16,7 @@ const FILES: &[&str] = &[
     "Cargo.toml",
     "LICENSE",
     "README.md",
+    "SECURITY.md",
     "rust-toolchain.toml",
 ];
 const LINES_MAX: usize = 500;

@@ -13,11 +13,13 @@
 mod arrows;
 mod layout;
 mod manifest;
+mod promises;
 mod tree;
 mod words;
 
 pub use arrows::{arrows, outside_crates};
 pub use layout::{file_length, lints_opted_in, members, top_level};
 pub use manifest::Manifest;
+pub use promises::promises;
 pub use tree::Tree;
 pub use words::{banned_words, citations, pure_sources};

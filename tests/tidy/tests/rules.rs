@@ -2,7 +2,7 @@
 
 use tidy::{
     Tree, arrows, banned_words, citations, file_length, lints_opted_in, members, outside_crates,
-    pure_sources, top_level,
+    promises, pure_sources, top_level,
 };
 
 type Rule = fn(&Tree) -> Vec<String>;
@@ -116,6 +116,7 @@ fn the_top_level_is_the_design_s() {
         ("Cargo.toml", ""),
         ("LICENSE", ""),
         ("README.md", ""),
+        ("SECURITY.md", ""),
         ("rust-toolchain.toml", ""),
         (".gitignore", ""),
         (".ci/run", ""),
@@ -131,6 +132,19 @@ fn the_top_level_is_the_design_s() {
         top_level,
         &[&whole[..], &[("notes.md", "")]].concat(),
         "notes.md doesn't belong",
+    );
+}
+
+#[test]
+fn what_is_promised_of_security_is_tested() {
+    holds(promises);
+    let source = ("firmware/wire/src/lib.rs", "    async fn it_holds() {\n");
+    let table = "| rule | way | `it_holds`, see `firmware/wire` |\n";
+    assert!(promises(&Tree::of(&[source, ("SECURITY.md", table)])).is_empty());
+    finds(
+        promises,
+        &[("SECURITY.md", table)],
+        "SECURITY.md:1 names it_holds",
     );
 }
 
