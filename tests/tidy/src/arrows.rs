@@ -80,6 +80,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "firmware/runtime",
             "firmware/leaf",
+            // It signs what boxes judge.
+            "firmware/ota",
             "hub/route",
             "hub/gateway",
             "hub/cluster",
@@ -100,8 +102,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/fuzz", &["tests/sim"]),
-    // Makes the JWTs of the operators under test.
-    ("tests/interop", &["firmware/account"]),
+    // Makes the JWTs of the operators under test, and signs configurations.
+    ("tests/interop", &["firmware/account", "firmware/ota"]),
     ("tests/powercut", &["tests/interop"]),
     ("tests/script", &["tests/interop"]),
     (
