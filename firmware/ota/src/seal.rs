@@ -39,6 +39,12 @@ impl Sealed {
         Digest::of(&self.bundle.body)
     }
 
+    /// What it says, whoever signed it: for those who make bundles.
+    #[must_use]
+    pub fn content(&self) -> Option<Bundle> {
+        Bundle::parse(&self.bundle.body)
+    }
+
     /// As a file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

@@ -10,6 +10,7 @@
 
 mod args;
 mod banner;
+mod caller;
 mod check;
 mod claims;
 mod claims_dir;
@@ -41,9 +42,11 @@ mod report;
 mod server;
 mod signals;
 mod space;
+pub mod steward;
 mod tls;
 mod waiting;
 mod websocket;
 mod zone;
 
-pub use program::{Product, run};
+pub use caller::Caller;
+pub use program::{Product, StewardMaker, run};

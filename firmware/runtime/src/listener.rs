@@ -235,6 +235,12 @@ impl Start {
     }
 }
 
+/// A client that is this process's own: it needs no TLS.
+pub(crate) fn begin_inside(core: &Rc<Core>, stream: TcpStream) {
+    let (line, start) = (Line::plain(stream), Start::plain(Relay::No));
+    begin(core, line, Listener::Client, start);
+}
+
 fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) {
     let (arrival, called) = arrival(&line, start.security, start.relay);
     let conn = core.number();

@@ -5,6 +5,7 @@ use frond_config::{Cluster, Config, ConfigError, ConfigErrors, Listen, Secret, S
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{Cli, ClusterFlags};
+use crate::steward::Text;
 
 /// What a start works from: the file, with the flags laid over it.
 #[derive(Clone, Debug)]
@@ -42,9 +43,9 @@ impl Options {
     ///
     /// # Errors
     /// Every mistake found, with file, line and column.
-    pub(crate) fn read(cli: &Cli, bare: bool) -> Result<Self, OptionsError> {
+    pub(crate) fn read(cli: &Cli, bare: bool, text: &Text) -> Result<Self, OptionsError> {
         let mut options = match &cli.config {
-            Some(path) => Self::from_file(path)?,
+            Some(path) => Self::from_file(path)?.with(path, text)?,
             None if bare => Self::embedded(),
             None => Self::of(Config::default()),
         };
@@ -70,6 +71,32 @@ impl Options {
             digest: digest(&loaded.map),
             config: loaded.config,
             path: Some(path.to_owned()),
+            warnings: loaded.warnings,
+            notes: loaded.notes,
+        })
+    }
+
+    /// As if `text` stood in the file at `path`. How it is changed stays with the file.
+    fn with(self, path: &Path, text: &Text) -> Result<Self, OptionsError> {
+        let Text::Other { name, text, files } = text else {
+            return Ok(self);
+        };
+        let beside = path.with_file_name(name);
+        let source = Brought {
+            beside: &beside,
+            files,
+        };
+        let loaded = frond_config::load_text(text, &beside.to_string_lossy(), &source)?;
+        let mut config = loaded.config;
+        if config.ota.is_some() {
+            let wrong = config.wrong(&["ota"], "the ota block stays with the box: remove it");
+            return Err(ConfigErrors(vec![wrong]).into());
+        }
+        config.ota = self.config.ota;
+        Ok(Self {
+            digest: digest(&loaded.map),
+            config,
+            path: self.path,
             warnings: loaded.warnings,
             notes: loaded.notes,
         })
@@ -221,6 +248,26 @@ fn put<T>(place: &mut T, given: Option<T>) {
 fn port_of(flag: &str, port: i32) -> Result<u16, OptionsError> {
     u16::try_from(port.max(0))
         .map_err(|_| OptionsError::Flag(format!("flag -{flag}: {port} is no port (-1 to 65535)")))
+}
+
+/// Files that came with a configuration, and else those of the box.
+struct Brought<'a> {
+    beside: &'a Path,
+    files: &'a [(String, String)],
+}
+
+impl Source for Brought<'_> {
+    fn read(&self, path: &str) -> Result<String, String> {
+        let is_it = |name: &str| self.beside.with_file_name(name) == Path::new(path);
+        match self.files.iter().find(|(name, _)| is_it(name)) {
+            Some((_, text)) => Ok(text.clone()),
+            None => System.read(path),
+        }
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        System.env(name)
+    }
 }
 
 /// Files and environment of this process.

@@ -2,6 +2,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use frond_config::Ota;
 use frond_node::{LinkMakers, Node};
 
 use crate::check;
@@ -14,6 +15,9 @@ use crate::options::Options;
 use crate::reload::detail;
 use crate::server::Server;
 use crate::signals;
+use crate::steward::{Hands, Steward, Text, Took};
+
+mod stewarded;
 
 /// What tells one binary from another: its name, and the kinds of peers it knows.
 #[derive(Debug)]
@@ -22,7 +26,12 @@ pub struct Product {
     pub name: &'static str,
     /// The links it can make.
     pub links: fn() -> LinkMakers,
+    /// Who looks after the configuration, given the block that says how; `None`: nobody can.
+    pub steward: Option<StewardMaker>,
 }
+
+/// Makes who looks after the configuration.
+pub type StewardMaker = fn(&Ota) -> Box<dyn Steward>;
 
 /// Runs the program until it ends.
 #[must_use]
@@ -63,8 +72,8 @@ fn try_run(product: &Product) -> Result<(), String> {
     if let Some(spec) = &cli.signal {
         return signals::send(spec, &program());
     }
-    let read = || {
-        let options = Options::read(&cli, bare).map_err(|error| error.to_string())?;
+    let read = |text: &Text| {
+        let options = Options::read(&cli, bare, text).map_err(|error| error.to_string())?;
         check::abilities(product, &options.config)?;
         Ok(options)
     };
@@ -73,14 +82,33 @@ fn try_run(product: &Product) -> Result<(), String> {
             "must specify [-c, --config] option to check configuration file syntax".to_owned(),
         );
     }
-    let options = read()?;
+    let options = read(&Text::Own)?;
     let seed = check::seed(product, &options.config)?;
+    let steward = steward(product, &options)?;
     if cli.test == Some(true) {
         // What a start finds wrong later, a check says now.
         Node::build(Clock::start(None, Vec::new()).now(), &options.config, seed)?;
         return tell_valid(&options);
     }
-    serve(product, options, &read)
+    match steward {
+        Some(steward) => stewarded::serve_looked_after(product, steward, &read),
+        None => serve(product, options, None, &read).map(|_| ()),
+    }
+}
+
+/// Who looks after the configuration, if the file wants that.
+fn steward(product: &Product, options: &Options) -> Result<Option<Box<dyn Steward>>, String> {
+    match (&options.config.ota, product.steward) {
+        (None, _) => Ok(None),
+        (Some(ota), Some(make)) => Ok(Some(make(ota))),
+        (Some(_), None) => {
+            let text = format!(
+                "{} changes its own configuration by nobody: remove ota",
+                product.name
+            );
+            Err(options.config.wrong(&["ota"], text).to_string())
+        }
+    }
 }
 
 fn about(product: &Product) -> String {
@@ -110,11 +138,13 @@ fn tell_valid(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs a server to its end; whether it is to start anew.
 fn serve(
     product: &Product,
     mut options: Options,
-    reread: &dyn Fn() -> Result<Options, String>,
-) -> Result<(), String> {
+    steward: Option<(&mut dyn Steward, Text)>,
+    reread: &dyn Fn(&Text) -> Result<Options, String>,
+) -> Result<Took, String> {
     let log =
         Log::start(&options.config.log, detail(&options)).map_err(|error| {
             match &options.config.log.file {
@@ -136,8 +166,13 @@ fn serve(
     let local = tokio::task::LocalSet::new();
     let ended = local.block_on(&runtime, async {
         let server = Server::start(product, &options).await?;
-        server.run(&mut options, &log, reread).await;
-        Ok(())
+        let mut hands = Hands {
+            product,
+            options: &mut options,
+            log: &log,
+            reread,
+        };
+        Ok(server.run(&mut hands, steward).await)
     });
     if let Err(why) = &ended {
         let why: &String = why;

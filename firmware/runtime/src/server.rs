@@ -19,6 +19,7 @@ use crate::log::Log;
 use crate::meter::Meter;
 use crate::options::{Options, default_store_dir};
 use crate::signals::{self, Order};
+use crate::steward::{Hands, Keeper, News, Steward, Text, Took};
 use crate::tls::{self, Contexts};
 use crate::websocket::Door;
 use crate::{Product, banner, check, claims, data_dir, http, known_time, listener, reload, space};
@@ -250,16 +251,18 @@ impl Server {
     /// Runs until an order or the lame duck's end.
     pub(crate) async fn run(
         mut self,
-        options: &mut Options,
-        log: &Log,
-        reread: &dyn Fn() -> Result<Options, String>,
-    ) {
-        loop {
+        hands: &mut Hands<'_>,
+        steward: Option<(&mut dyn Steward, Text)>,
+    ) -> Took {
+        let mut keeper =
+            steward.map(|(steward, text)| Keeper::start(steward, &self.core, text, hands.options));
+        let mut took = keeper.as_mut().map_or(Took::Nothing, |it| it.begin(hands));
+        while took == Took::Nothing {
             if self.core.is_finished() {
                 break;
             }
             while let Some(ticket) = self.core.next_reload() {
-                let answer = reload::reload(&self.core, options, log, reread);
+                let answer = self.reload(hands, keeper.as_ref());
                 self.core.handle(Input::Reloaded { ticket, answer });
             }
             let deadline = self.core.arm();
@@ -271,15 +274,31 @@ impl Server {
                         break;
                     }
                     Order::LameDuck => self.lame_duck(),
-                    Order::Reload => drop(reload::reload(&self.core, options, log, reread)),
-                    Order::Reopen => reopen(log),
+                    Order::Reload => drop(self.reload(hands, keeper.as_ref())),
+                    Order::Reopen => reopen(hands.log),
                 },
                 Some(event) = self.disk_events.recv() => self.on_disk(event),
                 () = self.core.alarm.notified() => {}
+                news = news(keeper.as_mut()) => if let Some(keeper) = &mut keeper {
+                    took = keeper.take(news, hands);
+                },
                 () = until(&self.core, deadline) => self.core.handle(Input::Time),
             }
         }
+        if let Some(keeper) = keeper {
+            keeper.stop();
+        }
         self.stop();
+        took
+    }
+
+    /// Reads the text in effect again.
+    fn reload(&self, hands: &mut Hands<'_>, keeper: Option<&Keeper<'_>>) -> Result<(), String> {
+        let own = Text::Own;
+        let text = keeper.map_or(&own, Keeper::text);
+        let reread = hands.reread;
+        let again = || reread(text);
+        reload::reload(&self.core, hands.options, hands.log, &again)
     }
 
     fn lame_duck(&mut self) {
@@ -348,6 +367,13 @@ impl Server {
         }
         self.traces.remove();
         tracing::info!("Server Exiting..");
+    }
+}
+
+async fn news(keeper: Option<&mut Keeper<'_>>) -> News {
+    match keeper {
+        Some(keeper) => keeper.next().await,
+        None => std::future::pending().await,
     }
 }
 

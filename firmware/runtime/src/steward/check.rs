@@ -1,0 +1,58 @@
+//! Whether a start would succeed, without a start.
+
+use std::net::ToSocketAddrs as _;
+
+use frond_config::Config;
+use frond_node::Node;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::difference;
+use crate::core::Core;
+use crate::options::{Options, plain};
+use crate::{Product, check};
+
+/// Everything `-t` checks, and what it doesn't: the ports that are not ours yet are free, and
+/// certificates can be opened. Gives what would change.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub(super) fn try_out(
+    product: &Product,
+    core: &Core,
+    old: &Config,
+    new: &Options,
+) -> Result<Vec<String>, String> {
+    if let Some(warning) = new.warnings.first() {
+        return Err(warning.to_string());
+    }
+    let seed = check::seed(product, &new.config)?;
+    Node::build(core.clock().now(), &new.config, seed)?;
+    core.tls().load(&new.config)?;
+    ports_are_free(Some(old), &new.config)?;
+    Ok(difference::lines(old, &new.config))
+}
+
+/// Those that `old` holds are ours.
+pub(super) fn ports_are_free(old: Option<&Config>, new: &Config) -> Result<(), String> {
+    let ours = old.map(difference::listeners).unwrap_or_default();
+    for (name, at) in difference::listeners(new) {
+        if ours.values().any(|own| *own == at) {
+            continue;
+        }
+        let wrong = |why: String| format!("{name} cannot listen on {at}: {why}");
+        bind(&at).map_err(wrong)?;
+    }
+    Ok(())
+}
+
+/// Binds and lets go. Port 0 is any free one.
+fn bind(at: &str) -> Result<(), String> {
+    let said = |error: std::io::Error| plain(&error);
+    let mut found = at.to_socket_addrs().map_err(said)?;
+    let at = found.next().ok_or("no such host")?;
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP));
+    let socket = socket.map_err(said)?;
+    socket.set_reuse_address(true).map_err(said)?;
+    socket.bind(&at.into()).map_err(said)?;
+    socket.listen(1).map_err(said)
+}
