@@ -1,15 +1,23 @@
 //! The leaf binary: everything a gateway in a shop runs. It dials a hub and accepts none.
 
+mod ota;
+
 use std::process::ExitCode;
 
 use frond_node::LinkMakers;
 use frond_runtime::Product;
 
+const PRODUCT: Product = Product {
+    name: "frond",
+    links,
+    steward: Some(ota::steward),
+};
+
 fn main() -> ExitCode {
-    frond_runtime::run(&Product {
-        name: "frond",
-        links,
-    })
+    if std::env::args().nth(1).as_deref() == Some("config") {
+        return ota::commands::run();
+    }
+    frond_runtime::run(&PRODUCT)
 }
 
 fn links() -> LinkMakers {

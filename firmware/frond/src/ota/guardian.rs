@@ -1,0 +1,401 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use frond_clock::{Instant, Now};
+use frond_config::Ota;
+use frond_ota::{
+    Applied, Boot, Check, Event, Input, Origin, Output, Settings, Start, Ticket, Trust, Updater,
+    Who, boot, verify,
+};
+use frond_runtime::steward::{Letter, Loud, News, Sight, Steward, Taken, Text, Wish};
+use serde_json::{Value, json};
+
+use super::asked::{self, Question};
+use super::probe::{Probe, Step};
+use super::report::{self, Reporter};
+use super::store::Store;
+use super::watch::Watch;
+
+mod folder;
+mod health;
+mod people;
+
+use folder::Folder;
+
+/// Looks after the configuration of this box.
+#[derive(Debug)]
+pub(crate) struct Guardian {
+    ota: Ota,
+    store: Store,
+    inbox: String,
+    boot: Option<Boot>,
+    updater: Option<Updater>,
+    tickets: BTreeMap<u64, Ticket>,
+    next_number: u64,
+    /// Who asked for the checks that are under way, in order.
+    checking: VecDeque<Asker>,
+    watch: Option<Watch>,
+    watch_trouble: Option<String>,
+    probe: Probe,
+    reporter: Reporter,
+    folder: Option<Folder>,
+    sight: Option<Sight>,
+    /// Who was there before the configuration on trial; unknown after a start.
+    before: Option<BTreeSet<String>>,
+    /// Where what is being checked came from.
+    origin: Origin,
+    own_client: Result<(), String>,
+    look_at: Instant,
+    told: Option<(String, u64)>,
+    out: VecDeque<Wish>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    Updater,
+    Person(u64),
+}
+
+/// While something is on trial all is looked at that often.
+const LOOK_EVERY_ON_TRIAL: Duration = Duration::from_secs(1);
+/// And that often otherwise.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+impl Guardian {
+    pub(crate) fn new(ota: &Ota) -> Self {
+        let inbox = format!("_INBOX.frond-{}-{}", ota.device, std::process::id());
+        Self {
+            store: Store::new(&ota.store, ota.second.as_deref()),
+            boot: None,
+            updater: None,
+            tickets: BTreeMap::new(),
+            next_number: 1,
+            checking: VecDeque::new(),
+            watch: Watch::new(ota, &inbox),
+            watch_trouble: None,
+            probe: Probe::new(ota, &inbox),
+            reporter: Reporter::new(ota, &inbox),
+            folder: ota.source.folder.as_deref().map(Folder::new),
+            sight: None,
+            before: None,
+            origin: Origin::Hand,
+            own_client: Err("it is not connected yet".to_owned()),
+            look_at: Instant::START,
+            told: None,
+            out: VecDeque::new(),
+            ota: ota.clone(),
+            inbox,
+        }
+    }
+
+    /// Writes what a start has to; what is started then.
+    fn write_boot(&self, mut boot: Boot) -> Boot {
+        for (file, bytes) in boot.writes.clone() {
+            if let Err(why) = self.store.write(file, &bytes) {
+                boot = boot.unwritten(&self.store, &why);
+                break;
+            }
+        }
+        boot
+    }
+
+    fn updater_takes(&mut self, now: Now, input: Input) {
+        if let Some(updater) = &mut self.updater {
+            updater.handle(now, input);
+        }
+        self.carry_out(now);
+    }
+
+    fn carry_out(&mut self, now: Now) {
+        while let Some(output) = self.updater.as_mut().and_then(Updater::poll) {
+            match output {
+                Output::Check(choice, bundle) => {
+                    self.checking.push_back(Asker::Updater);
+                    let start = match bundle {
+                        Some(bundle) => Some(from_bundle(*bundle)),
+                        None => self.load(choice),
+                    };
+                    self.check_text(start);
+                }
+                Output::Write(ticket, file, bytes) => {
+                    let number = self.next_number;
+                    self.next_number += 1;
+                    self.tickets.insert(number, ticket);
+                    let store = self.store.clone();
+                    let work = move || News::Done(number, store.write(file, &bytes));
+                    self.out.push_back(Wish::Do(Box::new(work)));
+                }
+                Output::Remove(file) => {
+                    let store = self.store.clone();
+                    let work = move || {
+                        store.remove(file);
+                        News::Done(0, Ok(()))
+                    };
+                    self.out.push_back(Wish::Do(Box::new(work)));
+                }
+                Output::Apply(choice) => match self.load(choice) {
+                    Some(text) => self.out.push_back(Wish::Apply(text)),
+                    None => {
+                        let why = "it is damaged on the disk".to_owned();
+                        self.updater_takes(now, Input::Applied(Err(why)));
+                    }
+                },
+                Output::Restart => self.out.push_back(Wish::Restart),
+                Output::Event(event) => self.tell(now, &event),
+                Output::Answer(ask, result) => {
+                    let line = asked::answer(result.map(Value::String));
+                    self.out.push_back(Wish::Answer(ask, line));
+                }
+            }
+        }
+        self.report_change(now);
+    }
+
+    fn check_text(&mut self, text: Option<Text>) {
+        match text {
+            Some(text) => self.out.push_back(Wish::Check(text)),
+            // Answered in order all the same.
+            None => {
+                let work = || News::Checked(Err("it is damaged on the disk".to_owned()));
+                self.out.push_back(Wish::Do(Box::new(work)));
+            }
+        }
+    }
+
+    fn load(&self, choice: frond_ota::Choice) -> Option<Text> {
+        let trust = self.updater.as_ref()?.trust();
+        Start::load(&self.store, trust, choice).map(text_of)
+    }
+
+    fn tell(&mut self, now: Now, event: &Event) {
+        if let Event::Received { origin, .. } = event {
+            self.origin = *origin;
+        }
+        let loud = if event.is_bad() {
+            Loud::Warn
+        } else {
+            Loud::Info
+        };
+        self.out.push_back(Wish::Say(loud, format!("ota: {event}")));
+        let payload = json!({
+            "device": self.ota.device,
+            "event": event.kind(),
+            "version": event.version(),
+            "text": event.to_string(),
+            "time": now.wall.to_string(),
+        });
+        self.out.push_back(Wish::Publish {
+            subject: format!("$FROND.OTA.{}.{}", self.ota.device, event.kind()),
+            reply: None,
+            payload: payload.to_string().into_bytes(),
+        });
+        self.look_at = now.mono;
+    }
+
+    fn describe(&self, now: Now) -> Value {
+        match &self.updater {
+            Some(updater) => report::describe(now, &self.ota, updater, self.sight.as_ref()),
+            None => Value::Null,
+        }
+    }
+
+    /// Tells the hub at once when the state is another one.
+    fn report_change(&mut self, now: Now) {
+        let Some(updater) = &self.updater else { return };
+        let is = (updater.state().to_owned(), updater.record().active.version);
+        if self.told.as_ref() != Some(&is) {
+            self.told = Some(is);
+            self.report(now);
+        }
+    }
+
+    fn report(&mut self, now: Now) {
+        if self.own_client.is_ok() {
+            let status = self.describe(now);
+            self.out.extend(self.reporter.say(&status));
+        }
+    }
+
+    fn connected(&mut self, now: Now) {
+        self.own_client = Ok(());
+        let inbox = format!("{}.>", self.inbox);
+        self.out.push_back(Wish::Subscribe(1, inbox));
+        let subject = self.probe.subject().to_owned();
+        self.out.push_back(Wish::Subscribe(2, subject));
+        self.begin_watch(now);
+        self.report(now);
+        self.look_at = now.mono;
+    }
+
+    fn begin_watch(&mut self, now: Now) {
+        if let Some(watch) = &mut self.watch {
+            self.out.push_back(watch.begin(now.mono));
+        }
+    }
+
+    fn read(&mut self, now: Now, letter: &Letter) {
+        let followed = self.watch.as_mut().map(|it| it.take(now.mono, letter));
+        match followed.unwrap_or(Ok(None)) {
+            Ok(Some(bytes)) => {
+                let (origin, ask) = (Origin::Hub, None);
+                return self.updater_takes(now, Input::Bundle { origin, bytes, ask });
+            }
+            Ok(None) => {}
+            Err(why) => self.watch_fails(why),
+        }
+        if self.watch.as_ref().is_some_and(Watch::follows)
+            && let Some(trouble) = self.watch_trouble.take()
+        {
+            let text = format!("ota: the hub's bucket is followed again (it was: {trouble})");
+            self.out.push_back(Wish::Say(Loud::Info, text));
+        }
+        if let Some(result) = self.reporter.take(letter) {
+            return self.updater_takes(now, Input::Health(Check::Hub, result));
+        }
+        match self.probe.take(letter) {
+            Step::None => {}
+            Step::Say(wish) => self.out.push_back(wish),
+            Step::Over(result) => self.updater_takes(now, Input::Health(Check::Probe, result)),
+        }
+    }
+
+    /// Said once, until it is another trouble.
+    fn watch_fails(&mut self, why: String) {
+        if self.watch_trouble.as_ref() != Some(&why) {
+            let text = format!("ota: the hub's bucket cannot be followed: {why}");
+            self.out.push_back(Wish::Say(Loud::Info, text));
+            self.watch_trouble = Some(why);
+        }
+    }
+
+    fn applied(&mut self, now: Now, taken: Taken) {
+        let result = match taken {
+            Taken::Now => Ok(Applied::Reloaded),
+            Taken::NeedsRestart(why) => {
+                let text = format!("ota: a restart is needed: {why}");
+                self.out.push_back(Wish::Say(Loud::Info, text));
+                Ok(Applied::NeedsRestart)
+            }
+            Taken::Not(why) => Err(why),
+        };
+        self.updater_takes(now, Input::Applied(result));
+    }
+
+    fn done(&mut self, now: Now, number: u64, result: Result<(), String>) {
+        if let Some(ticket) = self.tickets.remove(&number) {
+            let input = match result {
+                Ok(()) => Input::Wrote(ticket),
+                Err(why) => Input::Unwritten(ticket, why),
+            };
+            self.updater_takes(now, input);
+        }
+    }
+
+    fn on_time(&mut self, now: Now) {
+        if self.watch.as_ref().is_some_and(|it| it.is_late(now.mono)) {
+            self.begin_watch(now);
+        }
+        if now.mono >= self.look_at {
+            let on_trial = self.updater.as_ref().is_some_and(|it| it.trial().is_some());
+            let every = if on_trial {
+                LOOK_EVERY_ON_TRIAL
+            } else {
+                LOOK_EVERY
+            };
+            self.look_at = now.mono + every;
+            self.look_around(now, on_trial);
+        }
+        self.updater_takes(now, Input::Time);
+    }
+}
+
+impl Steward for Guardian {
+    fn choose(&mut self) -> Text {
+        let boot = self.write_boot(boot(&self.store, &super::root(&self.ota)));
+        let text = text_of(boot.start.clone());
+        self.boot = Some(boot);
+        text
+    }
+
+    fn failed(&mut self, why: &str) -> bool {
+        let Some(boot) = self.boot.take() else {
+            return false;
+        };
+        if !boot.is_trial() {
+            return false;
+        }
+        let version = boot.start.version();
+        let _ = writeln!(
+            std::io::stderr(),
+            "frond: version {version} of the configuration does not start, \
+             going back to the last good one: {why}"
+        );
+        let boot = boot.gave_up(&self.store, &format!("it does not start: {why}"));
+        self.write_boot(boot);
+        true
+    }
+
+    fn begin(&mut self, now: Now) {
+        let Some(boot) = self.boot.take() else { return };
+        let who = Who {
+            device: self.ota.device.clone(),
+            groups: self.ota.groups.clone(),
+        };
+        let settings = Settings {
+            window: self.ota.window,
+            soak: self.ota.soak,
+            // The clock of the runtime never reads before that day.
+            built_s: 0,
+        };
+        self.updater = Some(Updater::new(now, boot, who, settings));
+        self.carry_out(now);
+    }
+
+    fn handle(&mut self, now: Now, news: News) {
+        match news {
+            News::Connected => self.connected(now),
+            News::Lost(why) => self.lost(now, why),
+            News::Message(letter) => self.read(now, &letter),
+            News::Checked(result) => self.checked(now, result),
+            News::Applied(taken) => self.applied(now, taken),
+            News::Seen(sight) => self.seen(now, *sight),
+            News::Done(number, result) => self.done(now, number, result),
+            News::Found(files) => self.found(now, files),
+            News::Asked(ask, line) => self.asked(now, ask, &line),
+            News::Time => {}
+        }
+        self.on_time(now);
+    }
+
+    fn poll(&mut self) -> Option<Wish> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let watch = self.watch.as_ref().and_then(Watch::deadline);
+        let updater = self.updater.as_ref().and_then(Updater::deadline);
+        let all = [Some(self.look_at), watch, updater];
+        all.into_iter().flatten().min()
+    }
+
+    fn control(&self) -> PathBuf {
+        self.store.control()
+    }
+}
+
+pub(super) fn text_of(start: Start) -> Text {
+    match start {
+        Start::Factory => Text::Own,
+        Start::Bundle(_, bundle) => from_bundle(*bundle),
+    }
+}
+
+pub(super) fn from_bundle(bundle: frond_ota::Bundle) -> Text {
+    Text::Other {
+        name: format!("version-{}.conf", bundle.version),
+        text: bundle.config,
+        files: bundle.files,
+    }
+}

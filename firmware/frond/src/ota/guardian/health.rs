@@ -1,0 +1,106 @@
+use super::*;
+
+impl Guardian {
+    /// Looks at everything that may be well or not.
+    pub(super) fn look_around(&mut self, now: Now, on_trial: bool) {
+        self.out.push_back(Wish::Look);
+        self.report(now);
+        if let Some(folder) = &self.folder {
+            self.out.push_back(folder.look());
+        }
+        if !on_trial {
+            return;
+        }
+        match &self.own_client {
+            Ok(()) => {
+                let jetstream = self.sight.as_ref().is_some_and(|it| it.jetstream);
+                let (before, wish) = self.probe.begin(jetstream);
+                self.out.push_back(wish);
+                if before.is_err() {
+                    self.updater_takes(now, Input::Health(Check::Probe, before));
+                }
+            }
+            Err(why) => {
+                let why = format!("the box cannot log in at itself: {why}");
+                for check in [Check::Probe, Check::Hub] {
+                    self.updater_takes(now, Input::Health(check, Err(why.clone())));
+                }
+            }
+        }
+    }
+
+    pub(super) fn seen(&mut self, now: Now, sight: Sight) {
+        let was_up = self.sight.as_ref().map_or(0, |it| it.uplinks_up);
+        if sight.uplinks_up > was_up && self.own_client.is_ok() {
+            self.begin_watch(now);
+        }
+        let uplink = if sight.uplinks_up > 0 {
+            Ok(())
+        } else {
+            Err(format!("none of {} lines to a hub is up", sight.uplinks))
+        };
+        if sight.uplinks_up == 0 {
+            let why = Err("the line to the hub is down".to_owned());
+            self.updater_takes(now, Input::Health(Check::Hub, why));
+        }
+        let clients = self.clients(&sight);
+        self.updater_takes(now, Input::Health(Check::Uplink, uplink));
+        self.updater_takes(now, Input::Health(Check::Clients, clients));
+        let listeners = sight.listeners.clone();
+        self.updater_takes(now, Input::Health(Check::Listeners, listeners));
+        self.sight = Some(sight);
+    }
+
+    /// At least half of the users that were there before are there again; after a start, when
+    /// nobody knows who was there, anybody.
+    fn clients(&self, sight: &Sight) -> Result<(), String> {
+        let Some(before) = &self.before else {
+            return if sight.clients.is_empty() {
+                Err("no client is connected".to_owned())
+            } else {
+                Ok(())
+            };
+        };
+        let again = before.intersection(&sight.clients).count();
+        if again * 2 >= before.len() {
+            return Ok(());
+        }
+        let missing: Vec<_> = before.difference(&sight.clients).take(5).cloned().collect();
+        Err(format!(
+            "{again} of {} users are there again, missing are {}",
+            before.len(),
+            missing.join(", ")
+        ))
+    }
+
+    /// What must be well with a configuration: all that is well without it.
+    pub(super) fn needs(&mut self) -> Vec<Check> {
+        let mut needs = vec![Check::Listeners, Check::Probe];
+        let is_up = self.sight.as_ref().is_some_and(|it| it.uplinks_up > 0);
+        if is_up || self.origin == Origin::Hub {
+            needs.push(Check::Uplink);
+            if self.watch.is_some() {
+                needs.push(Check::Hub);
+            }
+        }
+        let clients = self.sight.as_ref().map(|it| it.clients.clone());
+        let clients = clients.unwrap_or_default();
+        if !clients.is_empty() {
+            needs.push(Check::Clients);
+        }
+        self.before = Some(clients);
+        needs
+    }
+
+    pub(super) fn lost(&mut self, now: Now, why: String) {
+        if let Some(watch) = &mut self.watch {
+            watch.end();
+        }
+        if self.own_client.as_ref() != Err(&why) {
+            let text = format!("ota: the box's own client is not connected: {why}");
+            self.out.push_back(Wish::Say(Loud::Warn, text));
+        }
+        self.own_client = Err(why);
+        self.look_at = now.mono;
+    }
+}

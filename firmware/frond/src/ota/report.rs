@@ -1,0 +1,115 @@
+use frond_clock::Now;
+use frond_config::Ota;
+use frond_ota::{Entry, Updater};
+use frond_runtime::steward::{Letter, Sight, Wish};
+use serde_json::{Map, Value, json};
+
+use super::hub::{Hub, status};
+
+/// Tells the hub how this box is. That the hub took it is its confirmation.
+#[derive(Debug)]
+pub(crate) struct Reporter {
+    hub: Hub,
+    /// Where to; without a registry the hub is only asked whether it is there.
+    subject: Option<String>,
+    ask: Option<String>,
+    inbox: String,
+    round: u64,
+}
+
+impl Reporter {
+    pub(crate) fn new(ota: &Ota, inbox: &str) -> Self {
+        let hub = Hub::new(&ota.source);
+        let (registry, bucket) = (&ota.source.registry, &ota.source.bucket);
+        let subject = registry.as_ref().map(|it| hub.key(it, &ota.device));
+        let ask = bucket.as_ref();
+        Self {
+            ask: ask.map(|it| hub.api(&format!("STREAM.INFO.KV_{it}"))),
+            hub,
+            subject,
+            inbox: format!("{inbox}.r"),
+            round: 0,
+        }
+    }
+
+    /// What to say now; nothing without a hub that would listen.
+    pub(crate) fn say(&mut self, status: &Value) -> Option<Wish> {
+        self.round += 1;
+        let reply = Some(format!("{}.{}", self.inbox, self.round));
+        let (subject, payload) = match (&self.subject, &self.ask) {
+            (Some(subject), _) => (subject.clone(), status.to_string().into_bytes()),
+            (None, Some(ask)) => (ask.clone(), Vec::new()),
+            (None, None) => return None,
+        };
+        Some(Wish::Publish {
+            subject,
+            reply,
+            payload,
+        })
+    }
+
+    /// What the hub says to the last thing it was told; nothing: it is not about that.
+    pub(crate) fn take(&self, letter: &Letter) -> Option<Result<(), String>> {
+        if letter.subject != format!("{}.{}", self.inbox, self.round) {
+            return None;
+        }
+        if status(&letter.header) == Some(503) {
+            return Some(Err(format!("nobody answers at {}", self.hub.api(">"))));
+        }
+        let answer: Value = serde_json::from_slice(&letter.payload).unwrap_or_default();
+        let is_yes = answer.get("error").is_none() && answer.is_object();
+        let why = || {
+            let why = answer.pointer("/error/description").and_then(Value::as_str);
+            why.unwrap_or("the hub says no").to_owned()
+        };
+        Some(if is_yes { Ok(()) } else { Err(why()) })
+    }
+}
+
+/// How this box is, for people and machines.
+pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Sight>) -> Value {
+    let record = updater.record();
+    let mut all = Map::new();
+    let mut put = |key: &str, value: Value| all.insert(key.to_owned(), value);
+    put("device", json!(ota.device));
+    put("groups", json!(ota.groups));
+    put("software", json!(env!("CARGO_PKG_VERSION")));
+    put("time", json!(now.wall.to_string()));
+    put("state", json!(updater.state()));
+    put("active", entry(&record.active));
+    put("floor", json!(record.floor));
+    if let Some((trial, gate, until)) = updater.trial() {
+        let mut on_trial = entry(&trial.candidate.entry);
+        if let Some(map) = on_trial.as_object_mut() {
+            let left_s = until.since(now.mono).as_secs();
+            map.insert("left_s".to_owned(), json!(left_s));
+            map.insert("not_well".to_owned(), json!(gate.complaints()));
+        }
+        put("trial", on_trial);
+    }
+    if let Some(failure) = record.failures.first() {
+        let failed = json!({ "version": failure.version, "why": failure.why });
+        put("last_failure", failed);
+    }
+    if let Some(sight) = sight {
+        put("uplinks", json!([sight.uplinks_up, sight.uplinks]));
+        put("users", json!(sight.clients.len()));
+        put("clock_trusted", json!(sight.clock_trusted));
+    }
+    Value::Object(all)
+}
+
+/// A configuration, for people and machines.
+pub(crate) fn entry(entry: &Entry) -> Value {
+    let digest = match &entry.choice {
+        frond_ota::Choice::Factory => Value::Null,
+        frond_ota::Choice::Bundle(digest) => json!(digest.to_string()),
+    };
+    json!({
+        "version": entry.version,
+        "digest": digest,
+        "since_s": entry.at_s,
+        "by": entry.by,
+        "note": entry.note,
+    })
+}
