@@ -1,5 +1,7 @@
 //! The hub binary: the same node, and it accepts leafnodes and joins clusters.
 
+mod fleet;
+
 use std::process::ExitCode;
 
 use frond_broker::Link;
@@ -10,9 +12,13 @@ use frond_route::{Mesh, Plan};
 use frond_runtime::Product;
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("fleet") {
+        return fleet::run();
+    }
     frond_runtime::run(&Product {
         name: "frond-hub",
         links,
+        steward: None,
     })
 }
 

@@ -1,0 +1,168 @@
+//! `frond-hub fleet …`: those who sign configurations, and the way to the boxes.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command line reads files and the clock"
+)]
+
+mod bucket;
+mod keys;
+mod publish;
+mod registry;
+mod rollout;
+mod sign;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Parser, Subcommand};
+use frond_config::{OtaLogin, Secret};
+use frond_runtime::Caller;
+
+/// Signs configurations and brings them to the boxes.
+#[derive(Debug, Parser)]
+#[command(name = "frond-hub fleet", bin_name = "frond-hub fleet")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a key and write its seed to a file; its public half is shown
+    Key(keys::New),
+    /// Show the public half of a seed
+    Public {
+        /// File with a seed
+        seed: PathBuf,
+    },
+    /// Show the trust block for the boxes' own files
+    Trust(keys::Trust),
+    /// Name other keys: a root that follows the one in force
+    Rotate(keys::Rotate),
+    /// Make a bundle of a configuration and sign it
+    Sign(sign::Sign),
+    /// Add a signature to a bundle
+    Cosign {
+        /// The bundle
+        bundle: PathBuf,
+        /// Files with seeds
+        #[arg(long = "key", value_name = "SEED", required = true)]
+        keys: Vec<PathBuf>,
+    },
+    /// Show what a bundle says; its signatures are not judged
+    Show {
+        /// The bundle
+        bundle: PathBuf,
+    },
+    /// Bring a bundle to all it is for, at once
+    Publish(publish::Publish),
+    /// Bring a bundle to boxes in waves, and stop when too many fail
+    Rollout(rollout::Rollout),
+    /// Show the boxes
+    List(registry::List),
+}
+
+/// Where the boxes' hub is.
+#[derive(Debug, clap::Args)]
+struct Hub {
+    /// Any NATS server of the hub
+    #[arg(long, value_name = "URL", default_value = "nats://127.0.0.1:4222")]
+    server: String,
+    /// As whom
+    #[arg(long)]
+    user: Option<String>,
+    /// File with the user's password
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    /// File with the seed of the user's nkey
+    #[arg(long, value_name = "FILE")]
+    nkey: Option<PathBuf>,
+    /// Bucket that boxes follow
+    #[arg(long, default_value = "FROND_CONFIG")]
+    bucket: String,
+    /// Bucket in which boxes say how they are
+    #[arg(long, default_value = "FROND_FLEET")]
+    registry: String,
+}
+
+impl Hub {
+    fn connect(&self) -> Result<Caller, String> {
+        let secret = |path: &Option<PathBuf>| {
+            let text = path.as_deref().map(read_text).transpose()?;
+            Ok::<_, String>(text.map(|text| Secret::new(text.trim().to_owned())))
+        };
+        let login = OtaLogin {
+            user: self.user.clone(),
+            password: secret(&self.password_file)?,
+            token: None,
+            nkey: secret(&self.nkey)?,
+        };
+        Caller::connect(&self.server, &login)
+    }
+}
+
+/// Runs the command line after `frond-hub fleet`.
+pub(crate) fn run() -> ExitCode {
+    let cli = match Cli::try_parse_from(std::env::args().skip(1)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let done = match &cli.command {
+        Command::Key(new) => new.run(),
+        Command::Public { seed } => keys::show_public(seed),
+        Command::Trust(trust) => trust.run(),
+        Command::Rotate(rotate) => rotate.run(),
+        Command::Sign(sign) => sign.run(),
+        Command::Cosign { bundle, keys } => sign::cosign(bundle, keys),
+        Command::Show { bundle } => sign::show(bundle),
+        Command::Publish(publish) => publish.run(),
+        Command::Rollout(rollout) => rollout.run(),
+        Command::List(list) => list.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "frond-hub fleet: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Seconds since 1970.
+fn now_s() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_commands_fit_together() {
+        Cli::command().debug_assert();
+    }
+}
