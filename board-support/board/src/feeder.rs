@@ -1,10 +1,9 @@
-use crate::limits::{PROBE_LOST_INTERVALS, PROBES_MAX};
-
 /// Feeds a watchdog for as long as messages go through: a probe that was published, stored and
 /// read back is what feeds it, never the mere passing of time.
 ///
 /// A busy box answers late and is fed late; one whose message path stands still is not fed at all,
-/// and the hardware's patience decides.
+/// and the hardware's patience decides. A path that is well again feeds within two intervals, however
+/// many probes it lost: the interval is to be at most a third of that patience.
 #[derive(Clone, Debug)]
 pub struct Feeder {
     interval_ms: u64,
@@ -12,10 +11,8 @@ pub struct Feeder {
     sent: u64,
     /// The youngest that came back.
     back: u64,
-    /// Probes up to this one are given up.
-    lost: u64,
-    /// When the oldest one still under way was sent.
-    oldest_ms: u64,
+    /// When a loss last brought a probe forward.
+    hurried_ms: Option<u64>,
     /// When the path last made progress.
     progress_ms: u64,
     wishes: heapless::Deque<FeederWish, 4>,
@@ -50,11 +47,19 @@ impl Feeder {
             next_ms: now_ms,
             sent: 0,
             back: 0,
-            lost: 0,
-            oldest_ms: now_ms,
+            hurried_ms: None,
             progress_ms: now_ms,
             wishes: heapless::Deque::new(),
         }
+    }
+
+    /// Probes are counted from the one after `number`: a number that no earlier run used (the time
+    /// of the start, a random one), for its probes may still be stored and would be read back.
+    #[must_use]
+    pub const fn after(mut self, number: u64) -> Self {
+        self.sent = number;
+        self.back = number;
+        self
     }
 
     /// Takes what happened.
@@ -62,19 +67,24 @@ impl Feeder {
         match input {
             FeederInput::Returned(n) if n > self.back && n <= self.sent => {
                 self.back = n;
-                self.oldest_ms = now_ms;
                 self.progress_ms = now_ms;
                 self.wish(FeederWish::Feed);
             }
             // Told twice, or never asked.
             FeederInput::Returned(_) => {}
-            FeederInput::Lost => {
-                self.lost = self.sent;
-                self.next_ms = self.next_ms.min(now_ms);
-            }
+            FeederInput::Lost => self.hurry(now_ms),
             FeederInput::Time => {}
         }
         self.probe(now_ms);
+    }
+
+    /// The next probe goes at once, but not with each of many losses.
+    fn hurry(&mut self, now_ms: u64) {
+        let is_calm = |at: u64| now_ms >= at + self.interval_ms;
+        if self.hurried_ms.is_none_or(is_calm) {
+            self.hurried_ms = Some(now_ms);
+            self.next_ms = self.next_ms.min(now_ms);
+        }
     }
 
     /// The next wish.
@@ -94,20 +104,11 @@ impl Feeder {
         now_ms.saturating_sub(self.progress_ms)
     }
 
+    /// One for each interval, whatever became of those before: a probe is little work, and the next
+    /// one is what tells that the path is well again.
     fn probe(&mut self, now_ms: u64) {
-        if now_ms < self.next_ms {
-            return;
-        }
-        self.next_ms = now_ms + self.interval_ms;
-        if now_ms.saturating_sub(self.oldest_ms) >= self.interval_ms * PROBE_LOST_INTERVALS {
-            self.lost = self.sent;
-        }
-        let under_way = self.sent - self.back.max(self.lost);
-        // A box that is behind gets no further work from this.
-        if under_way < PROBES_MAX {
-            if under_way == 0 {
-                self.oldest_ms = now_ms;
-            }
+        if now_ms >= self.next_ms {
+            self.next_ms = now_ms + self.interval_ms.max(1);
             self.sent += 1;
             self.wish(FeederWish::Probe(self.sent));
         }
@@ -179,17 +180,66 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_behind_gets_few_probes_and_is_asked_again() {
+    fn a_path_that_is_well_again_is_fed_soon_whatever_it_lost() {
+        const PATIENCE_MS: u64 = 15_000;
+        const DELAY_MS: u64 = 300;
+        for interval in [250, 1_000, 2_000, 3_700, PATIENCE_MS / 3] {
+            for dead_ms in (0..40_000).step_by(700) {
+                let mut feeder = Feeder::new(0, interval);
+                let mut under_way: heapless::Deque<(u64, u64), 8> = heapless::Deque::new();
+                let mut fed = None;
+                for now in (0..dead_ms + PATIENCE_MS).step_by(50) {
+                    feeder.handle(now, FeederInput::Time);
+                    if under_way.front().is_some_and(|(at, _)| *at <= now) {
+                        let (_, n) = under_way.pop_front().unwrap();
+                        feeder.handle(now, FeederInput::Returned(n));
+                    }
+                    while let Some(wish) = feeder.poll() {
+                        match wish {
+                            FeederWish::Feed => fed = fed.or(Some(now)),
+                            FeederWish::Probe(n) if now >= dead_ms => {
+                                under_way.push_back((now + DELAY_MS, n)).unwrap();
+                            }
+                            FeederWish::Probe(_) => {}
+                        }
+                    }
+                }
+                let in_time = dead_ms + 2 * interval + DELAY_MS + 100;
+                assert!(
+                    fed.is_some_and(|at| at <= in_time),
+                    "{interval}: {dead_ms} {fed:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn probes_of_another_run_feed_nothing() {
+        let mut feeder = Feeder::new(0, 1_000).after(500);
+        feeder.handle(0, FeederInput::Time);
+        assert_eq!(feeder.poll(), Some(FeederWish::Probe(501)));
+        for n in 1..=500 {
+            feeder.handle(10, FeederInput::Returned(n));
+        }
+        assert_eq!(feeder.poll(), None);
+        feeder.handle(20, FeederInput::Returned(501));
+        assert_eq!(feeder.poll(), Some(FeederWish::Feed));
+    }
+
+    #[test]
+    fn losses_in_a_row_are_no_flood_of_probes() {
         let mut feeder = Feeder::new(0, 1_000);
         let mut probes = 0;
-        for now in (0..60_000).step_by(500) {
-            feeder.handle(now, FeederInput::Time);
+        for now in 0..60_000 {
+            feeder.handle(now, FeederInput::Lost);
             while feeder.poll().is_some() {
                 probes += 1;
             }
         }
-        assert!((4..=30).contains(&probes), "{probes}");
-        feeder.handle(60_100, FeederInput::Lost);
+        assert!((60..=121).contains(&probes), "{probes}");
+        feeder.handle(60_200, FeederInput::Time);
+        while feeder.poll().is_some() {}
+        feeder.handle(61_150, FeederInput::Lost);
         assert!(matches!(feeder.poll(), Some(FeederWish::Probe(_))));
     }
 }
