@@ -1,11 +1,13 @@
+use crate::limits::EDGES_MAX;
+
 /// A digital input whose contacts bounce: a level counts once it has been the same for a while.
 #[derive(Clone, Debug)]
 pub struct Debounce {
     settle_ms: u64,
     level: bool,
-    /// Another level, since when, not yet believed.
-    rising: Option<(bool, u64)>,
-    edge: Option<Edge>,
+    /// Since when the contact shows the other level, not yet believed.
+    rising: Option<u64>,
+    edges: heapless::Deque<Edge, EDGES_MAX>,
 }
 
 /// An input changed.
@@ -25,43 +27,47 @@ impl Debounce {
             settle_ms,
             level,
             rising: None,
-            edge: None,
+            edges: heapless::Deque::new(),
         }
     }
 
     /// The contact shows this level now; the same again when only time has passed.
+    ///
+    /// What it showed before, it showed until now: a change whose time is up counts, though nobody
+    /// looked in between.
     pub fn handle(&mut self, now_ms: u64, level: bool) {
-        match self.rising {
-            Some((new, since)) if new == level => {
-                if now_ms >= since + self.settle_ms {
-                    self.rising = None;
-                    self.level = level;
-                    self.edge = Some(Edge {
-                        level,
-                        at_ms: since,
-                    });
-                }
-            }
-            Some(_) if level == self.level => self.rising = None,
-            Some(_) | None if level != self.level => {
-                self.rising = Some((level, now_ms));
-                if self.settle_ms == 0 {
-                    self.handle(now_ms, level);
-                }
-            }
-            Some(_) | None => {}
+        self.settle(now_ms);
+        if level == self.level {
+            self.rising = None;
+        } else if self.rising.is_none() {
+            self.rising = Some(now_ms);
+            self.settle(now_ms);
         }
     }
 
-    /// The change that is believed.
+    fn settle(&mut self, now_ms: u64) {
+        let settled = |since: &mut u64| now_ms >= *since + self.settle_ms;
+        let Some(at_ms) = self.rising.take_if(settled) else {
+            return;
+        };
+        self.level = !self.level;
+        let level = self.level;
+        // Whoever does not take them loses the oldest.
+        if self.edges.is_full() {
+            self.edges.pop_front();
+        }
+        let _ = self.edges.push_back(Edge { level, at_ms });
+    }
+
+    /// The next change that is believed.
     pub fn poll(&mut self) -> Option<Edge> {
-        self.edge.take()
+        self.edges.pop_front()
     }
 
     /// When to look at the contact again.
     #[must_use]
     pub fn deadline(&self) -> Option<u64> {
-        self.rising.map(|(_, since)| since + self.settle_ms)
+        self.rising.map(|since| since + self.settle_ms)
     }
 
     /// The level that is believed.
@@ -101,6 +107,27 @@ mod tests {
         input.handle(119, true);
         input.handle(500, true);
         assert_eq!((input.poll(), input.level()), (None, true));
+    }
+
+    #[test]
+    fn a_change_that_settled_unseen_counts_and_what_undid_it_too() {
+        let mut input = Debounce::new(false, 20);
+        input.handle(100, true);
+        input.handle(140, false);
+        let edge = |level, at_ms| Some(Edge { level, at_ms });
+        assert_eq!(input.poll(), edge(true, 100));
+        input.handle(160, false);
+        assert_eq!((input.poll(), input.level()), (edge(false, 140), false));
+    }
+
+    #[test]
+    fn changes_in_one_go_are_told_one_by_one() {
+        let mut input = Debounce::new(false, 0);
+        for (at, level) in [(1, true), (2, false), (3, true)] {
+            input.handle(at, level);
+        }
+        let told = core::iter::from_fn(|| input.poll()).map(|edge| (edge.at_ms, edge.level));
+        assert!(told.eq([(1, true), (2, false), (3, true)]));
     }
 
     #[test]
