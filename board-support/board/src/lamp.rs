@@ -159,7 +159,7 @@ mod tests {
         lamp.handle(2_000, LampInput::Repeat);
         assert_eq!((lamp.poll(), lamp.deadline()), (Some(false), 3_000));
         lamp.handle(3_000, LampInput::Time);
-        assert_eq!((lamp.poll(), lamp.deadline()), (Some(true), 6_900));
+        assert_eq!((lamp.poll(), lamp.deadline()), (Some(true), 5_500));
     }
 
     #[test]

@@ -4,9 +4,10 @@
 pub enum Pattern {
     /// The server is not ready yet: slow and even.
     Booting,
-    /// Ready, and the line to the hub is down (or there is none): two flashes, a pause.
+    /// Ready, a hub is configured and the line to it is down: two flashes, a pause.
     LocalOnly,
-    /// Ready, and every line is up: steady, with a short dip that shows it is alive.
+    /// Ready, and every line is up, or none is configured: lit, and dark for a moment every three
+    /// seconds, which a lamp that froze cannot do.
     Online,
     /// It works, and something needs a look: three flashes, a pause.
     Degraded,
@@ -36,7 +37,7 @@ impl Pattern {
         match self {
             Self::Booting => &[1_000, 1_000],
             Self::LocalOnly => &[150, 350, 150, 1_850],
-            Self::Online => &[3_900, 100],
+            Self::Online => &[2_500, 500],
             Self::Degraded => &[150, 350, 150, 350, 150, 1_850],
             Self::Updating => &[250, 250],
             Self::Fault => &[1_200, 350, 150, 1_350],
@@ -77,6 +78,21 @@ mod tests {
             for b in Pattern::ALL.into_iter().skip(at + 1) {
                 assert!(!looks_like(a, b), "{a:?} looks like {b:?}");
             }
+        }
+    }
+    #[test]
+    fn a_lamp_that_froze_resembles_no_pattern() {
+        for pattern in Pattern::ALL {
+            let rhythm = pattern.rhythm_ms();
+            let lit: u64 = rhythm.iter().step_by(2).sum();
+            let dark: u64 = rhythm.iter().skip(1).step_by(2).sum();
+            // Lit and dark are both shown within a glance, and neither is a mere blink in it.
+            assert!(rhythm.iter().all(|ms| *ms <= 2_500), "{pattern:?}");
+            let cycle = lit + dark;
+            assert!(lit.min(dark) * 10 >= cycle, "{pattern:?}");
+            let longest = |from: usize| rhythm.iter().skip(from).step_by(2).max().copied();
+            let least = longest(0).min(longest(1));
+            assert!(least >= Some(150) || cycle <= 200, "{pattern:?}");
         }
     }
 }
