@@ -95,6 +95,12 @@ impl Node {
         setup::lobby_bytes_max(&self.config, &self.seed)
     }
 
+    /// Peers that had to go before they said who they are, since the start.
+    #[must_use]
+    pub const fn strangers_shed(&self) -> u64 {
+        self.broker.totals().strangers_shed
+    }
+
     /// There is no room for another connection: lets `count` go that have not said who they are.
     pub fn shed_strangers(&mut self, now: Now, count: usize) {
         self.broker.shed_strangers(now, count);

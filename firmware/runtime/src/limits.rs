@@ -10,6 +10,8 @@
 //! | what all connections hold together | `max_connections_memory`, but for an eighth | nobody new; the heaviest goes |
 //! | what peers hold before they are connections | an eighth of `max_connections_memory` | the oldest goes |
 //! | accepts in one turn, TLS handshake steps at a time | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_AT_ONCE`] | they wait |
+//! | accepts while strangers push each other out | [`CROWDED_ACCEPTS`] in [`CROWDED_SPAN`] | they wait |
+//! | reads of WebSocket requests in one turn | [`UPGRADE_STEPS_PER_TURN`] | they wait |
 //! | bytes read, operations, deliveries for one connection in one turn | [`READ_BYTES`], `broker` `limits.rs` | others first |
 //! | bytes of an unfinished operation | `control_line_bytes_max`, `payload_bytes_max` of each peer | closed |
 //! | bytes for one reader, for all readers | `outbox_bytes_max`, `outboxes_bytes_max` | slow consumer |
@@ -76,6 +78,14 @@ pub(crate) const UPGRADES_MAX: usize = 1024;
 /// Connections accepted by each listener in one turn of the loop, so that what those say who are
 /// in is served first.
 pub(crate) const ACCEPTS_PER_TURN: usize = 1;
+/// Connections accepted by a listener in [`CROWDED_SPAN`] while each would only push out another
+/// that has not said who it is: those wait longer for their words, the flood waits in the kernel,
+/// and those who are in wait for neither.
+pub(crate) const CROWDED_ACCEPTS: u32 = 4;
+/// The span these are counted in: as short as the runtime's timer.
+pub(crate) const CROWDED_SPAN: Duration = Duration::from_millis(1);
+/// Reads for WebSocket requests that are not whole yet in one turn of the loop.
+pub(crate) const UPGRADE_STEPS_PER_TURN: usize = 1;
 /// Steps of TLS handshakes at a time, on a thread beside the one that carries messages.
 pub(crate) const HANDSHAKE_STEPS_AT_ONCE: usize = 1;
 /// Threads for what takes long: a name, a password, a file.

@@ -14,7 +14,10 @@ use crate::clock::pause;
 use crate::connection::{self, Upgrade};
 use crate::core::Core;
 use crate::dial::peer_of;
-use crate::limits::{ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN, ACCEPTS_PER_TURN, REFUSED_TOLD_EVERY};
+use crate::limits::{
+    ACCEPT_PAUSE_MAX, ACCEPT_PAUSE_MIN, ACCEPTS_PER_TURN, CROWDED_ACCEPTS, CROWDED_SPAN,
+    REFUSED_TOLD_EVERY,
+};
 use crate::line::Line;
 use crate::options::plain;
 use crate::proxied::{self, Heard};
@@ -61,6 +64,7 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
     let mut wait = ACCEPT_PAUSE_MIN;
     let mut told: Option<Instant> = None;
     let mut accepted = 0;
+    let mut crowd = Crowd::default();
     loop {
         // The sockets of those who are in are looked at before the next ones come in.
         if accepted >= ACCEPTS_PER_TURN {
@@ -72,6 +76,9 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
                 wait = ACCEPT_PAUSE_MIN;
                 accepted += 1;
                 welcome(&core, stream, kind);
+                if crowd.is_too_fast(core.pushed_out(kind), Instant::now()) {
+                    pause(CROWDED_SPAN).await;
+                }
             }
             Err(error) if is_about_the_peer(&error) => {}
             Err(error) => {
@@ -86,6 +93,31 @@ pub(crate) async fn accept(core: Rc<Core>, listener: TcpListener, kind: Listener
                 wait = ACCEPT_PAUSE_MAX.min(wait * 2);
             }
         }
+    }
+}
+
+/// Counts those accepted while each only pushes out another.
+#[derive(Debug, Default)]
+struct Crowd {
+    pushed_out: u64,
+    began: Option<Instant>,
+    accepted: u32,
+}
+
+impl Crowd {
+    /// After one was accepted, with all that had to go until now: whether the next one waits.
+    fn is_too_fast(&mut self, pushed_out: u64, now: Instant) -> bool {
+        if self.pushed_out == pushed_out {
+            return false;
+        }
+        self.pushed_out = pushed_out;
+        let began = *self.began.get_or_insert(now);
+        if now - began >= CROWDED_SPAN {
+            self.began = Some(now);
+            self.accepted = 0;
+        }
+        self.accepted += 1;
+        self.accepted >= CROWDED_ACCEPTS
     }
 }
 
@@ -297,4 +329,27 @@ fn is_about_the_peer(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_pushes_others_out_comes_in_slowly() {
+        let (mut crowd, start) = (Crowd::default(), Instant::now());
+        let free = (0..100).filter(|_| crowd.is_too_fast(0, start)).count();
+        assert_eq!(free, 0);
+        // One of a flood each 10 us, each in the place of another; a pause is as long as the span.
+        let (mut now, mut accepted) = (start, 0);
+        while now < start + 100 * CROWDED_SPAN {
+            accepted += 1;
+            now += CROWDED_SPAN / 100;
+            if crowd.is_too_fast(accepted, now) {
+                now += CROWDED_SPAN;
+            }
+        }
+        let most = u64::from(CROWDED_ACCEPTS) * 100;
+        assert!((most / 2..=most).contains(&accepted), "{accepted}");
+    }
 }

@@ -2,9 +2,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use tokio::task::AbortHandle;
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, yield_now};
 
-use crate::limits::{LOBBY_BYTES, UPGRADES_MAX};
+use crate::limits::{LOBBY_BYTES, UPGRADE_STEPS_PER_TURN, UPGRADES_MAX};
 
 /// Peers on their way in that nobody knows yet, oldest first, each a task that lets it in, and
 /// what they hold together.
@@ -13,6 +14,9 @@ pub(crate) struct Waiting {
     /// Some of them may be through.
     peers: RefCell<VecDeque<Peer>>,
     all: Rc<Together>,
+    /// Who had to go, since the start.
+    pushed_out: Cell<u64>,
+    steps: Steps,
 }
 
 /// How many are not through yet, and the bytes they hold.
@@ -61,7 +65,7 @@ impl Waiting {
         while self.all.peers.get() > UPGRADES_MAX
             && let Some(oldest) = peers.pop_front()
         {
-            oldest.go();
+            self.push_out(oldest);
         }
         // Of those who are through only as many are kept as are not.
         if peers.len() >= 2 * UPGRADES_MAX {
@@ -75,7 +79,7 @@ impl Waiting {
         peers.retain(|one| one.place.is_taken());
         let count = count.min(peers.len());
         for one in peers.drain(..count) {
-            one.go();
+            self.push_out(one);
         }
     }
 
@@ -88,14 +92,53 @@ impl Waiting {
         while self.all.bytes.get() > bytes_max
             && let Some(oldest) = peers.pop_front()
         {
-            oldest.go();
+            self.push_out(oldest);
         }
+    }
+
+    /// How many had to go.
+    pub(crate) const fn pushed_out(&self) -> u64 {
+        self.pushed_out.get()
+    }
+
+    /// Whose turn it is to be read.
+    pub(crate) const fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    fn push_out(&self, peer: Peer) {
+        self.pushed_out.set(self.pushed_out.get() + 1);
+        peer.go();
     }
 
     /// What all of them hold.
     #[cfg(test)]
     pub(crate) fn held_bytes(&self) -> usize {
         self.all.bytes.get()
+    }
+}
+
+/// One at a time is dealt with in a turn of the loop, first come, first served: however many of
+/// them there are, who is in waits for one.
+#[derive(Debug)]
+pub(crate) struct Steps(Semaphore);
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self(Semaphore::new(UPGRADE_STEPS_PER_TURN))
+    }
+}
+
+impl Steps {
+    /// Does `work` when it is this peer's turn.
+    pub(crate) async fn take<T>(&self, work: impl FnOnce() -> T) -> T {
+        // It is never closed.
+        let turn = self.0.acquire().await;
+        let done = work();
+        // The sockets of those who are in are looked at before the next step.
+        yield_now().await;
+        drop(turn);
+        done
     }
 }
 
@@ -160,6 +203,7 @@ mod tests {
             assert!(task.await.unwrap_err().is_cancelled());
         }
         assert!(tasks.iter().all(|task| !task.is_finished()));
+        assert_eq!(waiting.pushed_out(), 3);
         assert_eq!(waiting.peers.borrow().len(), UPGRADES_MAX);
         assert_eq!(waiting.held_bytes(), UPGRADES_MAX * LOBBY_BYTES);
         drop(seats);
@@ -202,6 +246,30 @@ mod tests {
                 assert!(!task.is_finished());
             }
         }
+        assert_eq!(waiting.pushed_out(), 5);
         assert_eq!(waiting.held_bytes(), 5 * LOBBY_BYTES);
+    }
+
+    #[tokio::test]
+    async fn in_one_turn_one_of_many_is_read() {
+        let local = tokio::task::LocalSet::new();
+        let work = local.run_until(async {
+            let (waiting, read) = (Rc::new(Waiting::default()), Rc::new(Cell::new(0)));
+            for _ in 0..UPGRADES_MAX {
+                let (waiting, read) = (Rc::clone(&waiting), Rc::clone(&read));
+                tokio::task::spawn_local(async move {
+                    waiting.steps().take(|| read.set(read.get() + 1)).await;
+                });
+            }
+            // Who is in, and ready in every turn.
+            let mut before = 0;
+            for _ in 0..UPGRADES_MAX {
+                yield_now().await;
+                assert!(read.get() <= before + 1, "{} after {before}", read.get());
+                before = read.get();
+            }
+            assert!(before > UPGRADES_MAX / 4, "{before}");
+        });
+        work.await;
     }
 }

@@ -20,7 +20,7 @@ use crate::frames::{Frames, Tools};
 use crate::limits::READ_BYTES;
 use crate::line::Line;
 use crate::tls::{self, Inbound};
-use crate::waiting::{Seat, Waiting};
+use crate::waiting::{Seat, Steps, Waiting};
 
 /// What the WebSocket port needs to let somebody in.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ async fn upgrade(
         }
     }
     let secured = matches!(security, Security::Secured(_));
-    let head = read_head(line, &mut bytes, holding).await?;
+    let head = read_head(line, &mut bytes, holding, door.waiting.steps()).await?;
     let verdict = head.and_then(|(head, length)| {
         let accepted = door.rules.judge(&head, secured)?;
         Ok((accepted, length))
@@ -156,6 +156,7 @@ async fn read_head(
     line: &Line,
     bytes: &mut Vec<u8>,
     holding: &dyn Fn(usize),
+    steps: &Steps,
 ) -> Option<Result<(Head, usize), Refusal>> {
     loop {
         match Head::parse(bytes) {
@@ -165,8 +166,11 @@ async fn read_head(
         }
         holding(bytes.capacity() + line.held_bytes());
         line.stream().readable().await.ok()?;
-        bytes.reserve(READ_BYTES / 16);
-        match line.read_raw(bytes) {
+        let read = || {
+            bytes.reserve(READ_BYTES / 16);
+            line.read_raw(bytes)
+        };
+        match steps.take(read).await {
             Ok(0) => return None,
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use frond_broker::Conn;
+use frond_node::Listener;
 
 use super::Core;
 use crate::limits::{PARTING_MAX, SHED_AT_ONCE};
@@ -36,6 +37,16 @@ impl Core {
             && let Some(socket) = parting.pop_first().and_then(|first| self.socket(first))
         {
             socket.cut();
+        }
+    }
+
+    /// How many had to go, of those who come in as `kind` does and nobody knows.
+    pub(crate) fn pushed_out(&self, kind: Listener) -> u64 {
+        match kind {
+            Listener::WebSocket => self.door().map_or(0, |door| door.lobby().pushed_out()),
+            Listener::Client | Listener::Leaf | Listener::Route | Listener::Gateway => {
+                self.shaking.pushed_out() + self.with_node(|node| node.strangers_shed())
+            }
         }
     }
 
