@@ -16,6 +16,7 @@ pub mod jwt;
 mod limits;
 mod mappings;
 pub mod nkey;
+mod peer_names;
 mod permissions;
 mod plan;
 mod proxies;
@@ -38,6 +39,7 @@ pub use directory::{
     Account, DEFAULT_ACCOUNT, DEFAULT_SYSTEM_ACCOUNT, Directory, DirectoryError, Standing, User,
 };
 pub use mappings::{Mapped, Mappings};
+pub use peer_names::PeerNames;
 pub use permissions::{AllowResponses, Permissions, SubjectRules};
 pub use plan::{AccountLimits, AccountPlan, CertMaps, DoorPlan, Login, Plan, UserPlan};
 pub use proxies::{Proxied, Refusal};

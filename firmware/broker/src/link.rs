@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use frond_account::{AccountId, Credentials, Permissions};
+use frond_account::{AccountId, Credentials, PeerCert, Permissions};
 use frond_clock::{Instant, Now, Timestamp};
 use frond_wire::{Message, Op, ServerInfo};
 
@@ -29,6 +29,10 @@ pub trait Link: Debug {
 
     /// The transport is up. An accepting link greets here, a soliciting one waits for the greeting.
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls);
+
+    /// What the file of credentials holds that the configuration names, or why it cannot be read:
+    /// said before each [`Link::opened`] of a link that dials.
+    fn credentials(&mut self, _read: Result<&str, &str>) {}
 
     /// The TLS handshake is done that the greeting announced or [`Upcalls::secure`] asked for.
     fn secured(&mut self, _now: Now, _up: &mut dyn Upcalls) {}
@@ -121,6 +125,9 @@ pub trait Upcalls {
     /// Checks credentials as the leafnode listener does; the answer comes as
     /// [`Link::authenticated`], at once or later.
     fn authenticate(&mut self, credentials: Credentials, nonce: &str);
+    /// Compares a password with a bcrypt hash, which takes long; the answer comes as
+    /// [`Link::authenticated`], and nothing is read from the peer before it.
+    fn compare(&mut self, hash: &str, password: &str);
     /// Binds the link to an account: from here interest and messages of it flow.
     /// `peer` is checked against other links of the account: see [`LinkPeer`].
     /// False when the account has no room (the peer was told) or is gone: the connection closes.
@@ -183,6 +190,10 @@ pub trait Upcalls {
     fn rename_cluster(&mut self, name: &str, is_dynamic: bool);
     /// The address of the peer, while there is a connection.
     fn peer_ip(&self) -> Option<IpAddr>;
+    /// The certificate that the peer showed, if it did.
+    fn peer_cert(&self) -> Option<PeerCert> {
+        None
+    }
     /// Where others find this server.
     fn own_urls(&self) -> ServerUrls;
     /// Where the other servers of the cluster are found, each url once.

@@ -1,6 +1,8 @@
 //! Who is at the other end of a link.
 
-use frond_account::{Answer, Credentials, Identity, JwtRefusal, PeerKind, Refusal, Verdict};
+use frond_account::{
+    Answer, Credentials, Identity, JwtRefusal, PeerKind, Question, Refusal, Verdict,
+};
 
 use crate::links::Call;
 use crate::{Broker, Level, LinkId, LinkVerdict, Output};
@@ -24,6 +26,14 @@ pub(crate) struct Pending {
 }
 
 impl Broker {
+    /// What the credentials file of a link that dials holds now.
+    pub fn credentials_read(&mut self, id: LinkId, read: Result<&str, &str>) {
+        let link = self.links.get_mut(&id);
+        if let Some(link) = link.and_then(|link| link.link.as_mut()) {
+            link.credentials(read);
+        }
+    }
+
     /// Judges what the peer of a link gave.
     pub(crate) fn judge_link(&mut self, id: LinkId, mut pending: Pending) {
         let slot = self.links.get(&id).and_then(|link| link.slot);
@@ -70,6 +80,37 @@ impl Broker {
                 });
             }
         }
+    }
+
+    /// Another server gave a password that is known by its hash.
+    pub(crate) fn compare_for_link(&mut self, id: LinkId, hash: &str, password: &str) {
+        let token = self.next_token + 1;
+        let Some(link) = self.links.get_mut(&id) else {
+            return;
+        };
+        let slot = link.slot.and_then(|slot| self.conns.get(slot));
+        let Some(conn) = slot.map(|connection| connection.conn) else {
+            return;
+        };
+        self.next_token = token;
+        link.verifying = Some(Pending {
+            token,
+            credentials: Credentials::default(),
+            nonce: "".into(),
+        });
+        self.outputs.push_back(Output::Ask {
+            conn,
+            token,
+            question: Question::Bcrypt {
+                hash: hash.to_owned(),
+                password: password.to_owned(),
+                // Whoever may join speaks for all accounts.
+                then: Identity {
+                    account: self.directory.system_account(),
+                    user: None,
+                },
+            },
+        });
     }
 
     pub(crate) fn link_answered(&mut self, id: LinkId, token: u64, answer: Answer) {

@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials, Transport};
+use frond_account::{AccountId, Credentials, PeerCert, Transport};
 use frond_clock::Rng;
 use frond_wire::{Message, ServerInfo};
 
@@ -108,6 +108,10 @@ impl Upcalls for Up<'_> {
             nonce: nonce.into(),
         };
         self.broker.judge_link(self.id, pending);
+    }
+
+    fn compare(&mut self, hash: &str, password: &str) {
+        self.broker.compare_for_link(self.id, hash, password);
     }
 
     fn bind(&mut self, account: AccountId, peer: LinkPeer) -> bool {
@@ -312,6 +316,11 @@ impl Upcalls for Up<'_> {
     fn peer_ip(&self) -> Option<IpAddr> {
         let slot = self.broker.links.get(&self.id)?.slot?;
         Some(self.broker.conns.get(slot)?.peer.ip)
+    }
+
+    fn peer_cert(&self) -> Option<PeerCert> {
+        let slot = self.broker.links.get(&self.id)?.slot?;
+        self.broker.conns.get(slot)?.tls.as_ref()?.peer.clone()
     }
 
     fn own_urls(&self) -> ServerUrls {

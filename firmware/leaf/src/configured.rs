@@ -11,38 +11,20 @@ use crate::{Listener, Remote, RemoteCredentials, RemoteUrl, Secret, Solicit};
 /// The soliciting end of a configured remote.
 ///
 /// # Errors
-/// As [`Remote::configured`].
-pub fn solicit(
-    given: &config::Remote,
-    all: &config::LeafNodes,
-    credentials: Option<&str>,
-) -> Result<Box<dyn Link>, String> {
-    let remote = Remote::configured(given, all, credentials)?;
-    Ok(Box::new(Solicit::new(remote)))
+/// None: it is one of those that may have some.
+pub fn solicit(given: &config::Remote, all: &config::LeafNodes) -> Result<Box<dyn Link>, String> {
+    Ok(Box::new(Solicit::new(Remote::configured(given, all))))
 }
 
 impl Remote {
-    /// The remote that the configuration describes; `credentials` is the text of the file it names.
-    ///
-    /// # Errors
-    /// What is wrong with the credentials file, for an operator.
-    pub fn configured(
-        given: &config::Remote,
-        all: &config::LeafNodes,
-        credentials: Option<&str>,
-    ) -> Result<Self, String> {
+    /// The remote that the configuration describes; what its credentials file holds comes with
+    /// each dial.
+    #[must_use]
+    pub fn configured(given: &config::Remote, all: &config::LeafNodes) -> Self {
         let urls = given.urls.iter().map(url).collect();
         let mut remote = Self::new(given.account.clone(), urls);
-        remote.credentials = match (&given.credentials, credentials) {
-            (None, _) => None,
-            (Some(path), None) => return Err(format!("credentials file {path:?} was not read")),
-            (Some(path), Some(text)) => {
-                let found = parse_credentials(text);
-                let missing =
-                    "holds no user JWT with its seed; make it anew with `nsc generate creds`";
-                Some(found.ok_or_else(|| format!("credentials file {path:?} {missing}"))?)
-            }
-        };
+        let file = given.credentials.as_ref();
+        remote.credentials = file.map(|path| Err(format!("{path} was not read")));
         remote.nkey_seed = given
             .nkey
             .as_ref()
@@ -69,7 +51,7 @@ impl Remote {
         let dial_timeout = given.dial_timeout.unwrap_or(all.dial_timeout);
         remote.dial_timeout = proxy_timeout.unwrap_or(dial_timeout);
         remote.reconnect_interval = all.reconnect_interval;
-        Ok(remote)
+        remote
     }
 }
 
@@ -136,7 +118,7 @@ fn url(given: &config::RemoteUrl) -> RemoteUrl {
 /// A credentials file: a JWT and a seed, each between a line of dashes before and one after.
 ///
 /// spec: nats.go `nkeys.ParseDecoratedJWT`, `ParseDecoratedUserNKey`
-fn parse_credentials(text: &str) -> Option<RemoteCredentials> {
+pub(crate) fn parse_credentials(text: &str) -> Option<RemoteCredentials> {
     let mut blocks = Vec::new();
     let mut inside: Option<String> = None;
     for line in text.lines().map(str::trim) {
@@ -176,17 +158,6 @@ mod tests {
     }
 
     #[test]
-    fn a_named_file_without_both_is_refused_by_name() {
-        let given = config::Remote {
-            credentials: Some("/x.creds".to_owned()),
-            ..test_remote()
-        };
-        let error =
-            Remote::configured(&given, &config::LeafNodes::default(), Some("x")).unwrap_err();
-        assert!(error.contains("/x.creds"), "{error}");
-    }
-
-    #[test]
     fn a_listener_on_every_address_is_known_by_the_one_that_was_called() {
         let called = IpAddr::from([10, 1, 2, 3]);
         let read = |text: &str| {
@@ -206,11 +177,5 @@ mod tests {
         let silent = "leafnodes { listen: \"127.0.0.1:7422\", no_advertise: true }";
         assert!(read(silent).is_empty());
         assert_eq!(read(&advertised.replace(":1\"", "\"")), ["hub:7422"]);
-    }
-
-    fn test_remote() -> config::Remote {
-        let text = "leafnodes { remotes [ { url: \"nats://127.0.0.1:7422\" } ] }";
-        let loaded = config::load_text(text, "x.conf", &config::Nothing).unwrap();
-        loaded.config.leafnodes.remotes.into_iter().next().unwrap()
     }
 }

@@ -14,8 +14,8 @@ pub struct Remote {
     pub urls: Vec<RemoteUrl>,
     /// The local account that is attached.
     pub account: String,
-    /// From a credentials file.
-    pub credentials: Option<RemoteCredentials>,
+    /// From a credentials file, when one is named, or why it gives none.
+    pub credentials: Option<Result<RemoteCredentials, String>>,
     /// Seed of a user nkey.
     pub nkey_seed: Option<Secret>,
     /// Subjects that the hub must not send us and that we don't ask for.

@@ -137,6 +137,10 @@ impl Upcalls for Mock {
         self.empty_domain
     }
     fn introduce(&mut self, _name: &str, _version: &str) {}
+    fn compare(&mut self, _hash: &str, _password: &str) {
+        self.calls.push("compare".into());
+    }
+
     fn authenticate(&mut self, credentials: Credentials, nonce: &str) {
         let user = credentials.user.unwrap_or_default();
         self.calls

@@ -4,7 +4,7 @@ use frond_broker::Link;
 use frond_config::{LeafNodes, Remote};
 
 /// Makes the link of a remote, or says what is wrong with it.
-pub type Soliciting = fn(&Remote, &LeafNodes, Option<&str>) -> Result<Box<dyn Link>, String>;
+pub type Soliciting = fn(&Remote, &LeafNodes) -> Result<Box<dyn Link>, String>;
 
 /// Makes the link of an accepted leafnode connection.
 pub type Accepting = fn(&LeafListener<'_>) -> Box<dyn Link>;
@@ -12,7 +12,7 @@ pub type Accepting = fn(&LeafListener<'_>) -> Box<dyn Link>;
 /// How to make the peers this binary knows. The node itself names no kind of peer.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkMakers {
-    /// A remote of the `leafnodes` block; with the text of its credentials file, when it names one.
+    /// A remote of the `leafnodes` block.
     pub solicit: Soliciting,
     /// The accepting end of a leafnode connection; `None`: this binary accepts none.
     pub accept: Option<Accepting>,

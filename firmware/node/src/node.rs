@@ -272,7 +272,7 @@ impl Node {
     /// Attaches the configured remotes: they dial from the next [`Input::Time`] on.
     ///
     /// # Errors
-    /// A remote whose credentials or key are no good.
+    /// A remote that is no good.
     pub fn start_links(&mut self, now: Now) -> Result<(), String> {
         for remote in self.config.leafnodes.remotes.clone() {
             self.add_remote(now, remote)?;
@@ -287,15 +287,7 @@ impl Node {
         now: Now,
         remote: frond_config::Remote,
     ) -> Result<(), String> {
-        let credentials = remote
-            .credentials
-            .as_ref()
-            .and_then(|path| self.seed.credentials.get(path));
-        let link = (self.seed.links.solicit)(
-            &remote,
-            &self.config.leafnodes,
-            credentials.map(String::as_str),
-        )?;
+        let link = (self.seed.links.solicit)(&remote, &self.config.leafnodes)?;
         let id = self.broker.attach(now, link);
         self.remotes.push((remote, id));
         Ok(())
@@ -341,6 +333,12 @@ impl Node {
     pub fn remote(&self, link: LinkId) -> Option<&frond_config::Remote> {
         let found = self.remotes.iter().find(|(_, id)| *id == link);
         found.map(|(remote, _)| remote)
+    }
+
+    /// What the credentials file of its remote holds, or why it cannot be read: said before the
+    /// link is dialed.
+    pub fn credentials_read(&mut self, link: LinkId, read: Result<&str, &str>) {
+        self.broker.credentials_read(link, read);
     }
 
     fn accept_leaf(

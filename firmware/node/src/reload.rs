@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use frond_broker::{Level, Link, LinkKind};
 use frond_clock::Now;
 use frond_config::{Config, LeafNodes, Proxies, Remote};
@@ -15,20 +13,14 @@ impl Node {
     ///
     /// # Errors
     /// Why it is refused; then nothing changed.
-    pub fn reload(
-        &mut self,
-        now: Now,
-        new: &Config,
-        credentials: BTreeMap<String, String>,
-    ) -> Result<(), String> {
+    pub fn reload(&mut self, now: Now, new: &Config) -> Result<(), String> {
         let changes =
             frond_config::changes(&self.config, new).map_err(|refused| refused.to_string())?;
         let authority = crate::authority(new).map_err(|errors| errors.to_string())?;
         let plan = crate::setup::plan(new, &authority);
         frond_account::Directory::build(&plan, Some(self.broker.directory()))
             .map_err(|error| error.to_string())?;
-        let links = self.links_of(&new.leafnodes, &credentials)?;
-        self.seed.credentials = credentials;
+        let links = self.links_of(&new.leafnodes)?;
         let former = std::mem::replace(&mut self.config, new.clone());
         self.authority = authority;
         self.publish_facts(now);
@@ -76,17 +68,9 @@ impl Node {
     }
 
     /// The link of every remote, made before anything is changed: a bad one refuses the reload.
-    fn links_of(
-        &self,
-        wanted: &LeafNodes,
-        credentials: &BTreeMap<String, String>,
-    ) -> Result<Links, String> {
+    fn links_of(&self, wanted: &LeafNodes) -> Result<Links, String> {
         let make = |remote: &Remote| {
-            let text = remote
-                .credentials
-                .as_ref()
-                .and_then(|path| credentials.get(path));
-            let link = (self.seed.links.solicit)(remote, wanted, text.map(String::as_str))?;
+            let link = (self.seed.links.solicit)(remote, wanted)?;
             Ok((remote.clone(), link))
         };
         wanted.remotes.iter().map(make).collect()
@@ -127,10 +111,12 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{LinkMakers, NodeSeed};
 
-    fn refusing(_: &Remote, _: &LeafNodes, _: Option<&str>) -> Result<Box<dyn Link>, String> {
+    fn refusing(_: &Remote, _: &LeafNodes) -> Result<Box<dyn Link>, String> {
         Err("holds no seed".to_owned())
     }
 
@@ -153,7 +139,6 @@ mod tests {
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,
             strangers_max: 16,
-            credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),
         };
         let now = Now::default();
@@ -161,15 +146,14 @@ mod tests {
         let mut node = Node::build(now, &old, seed).unwrap();
         let remote = "leafnodes { remotes [ { url: \"nats://127.0.0.1:7422\" } ] }";
         let new = config(&format!("max_payload: 2000\n{remote}"));
-        let refused = node.reload(now, &new, BTreeMap::new()).unwrap_err();
+        let refused = node.reload(now, &new).unwrap_err();
         assert_eq!(refused, "holds no seed");
         assert_eq!(
             (node.facts().max_payload_bytes, node.config == old),
             (1000, true)
         );
         assert!(node.poll().is_none());
-        node.reload(now, &config("max_payload: 2000"), BTreeMap::new())
-            .unwrap();
+        node.reload(now, &config("max_payload: 2000")).unwrap();
         assert_eq!(node.facts().max_payload_bytes, 2000);
     }
 }

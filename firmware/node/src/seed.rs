@@ -18,8 +18,6 @@ pub struct NodeSeed {
     pub memory_bytes_max: usize,
     /// Connections at a time that have not said who they are.
     pub strangers_max: usize,
-    /// Text of the credentials files that remotes name, by path.
-    pub credentials: BTreeMap<String, String>,
     /// Account JWTs that the resolver's directory holds, by public key.
     pub jwts: BTreeMap<String, String>,
 }

@@ -6,6 +6,7 @@ use frond_config::Config;
 use frond_node::Node;
 
 use crate::Product;
+use crate::check;
 use crate::options::Options;
 use crate::space::{free_bytes, friendly, limits};
 
@@ -35,6 +36,7 @@ pub(crate) fn starting(product: &Product, facts: &ServerFacts, options: &Options
     for line in options.config.advice() {
         tracing::warn!("{line}");
     }
+    check::tell_missing_credentials(&options.config);
 }
 
 /// Before the data directory is opened.

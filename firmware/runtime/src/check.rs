@@ -25,8 +25,8 @@ pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String
     able.map_err(|errors| errors.to_string())
 }
 
-/// What a start needs besides the configuration, and the checks that need it: the files remotes
-/// name, and what this binary can do. `-t` makes the same.
+/// What a start needs besides the configuration, and the checks that need it: the files it
+/// names, and what this binary can do. `-t` makes the same.
 ///
 /// # Errors
 /// What is wrong, and what to do.
@@ -39,13 +39,8 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
         ));
     }
     Contexts::default().load(config)?;
-    let credentials = read_credentials(config)?;
     for remote in &config.leafnodes.remotes {
-        let text = remote
-            .credentials
-            .as_ref()
-            .and_then(|path| credentials.get(path));
-        (links.solicit)(remote, &config.leafnodes, text.map(String::as_str))?;
+        (links.solicit)(remote, &config.leafnodes)?;
     }
     let jwts = read_jwts(config)?;
     Ok(NodeSeed {
@@ -54,24 +49,24 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
         outboxes_bytes_max: usize::try_from(memory_bytes() / 4).unwrap_or(usize::MAX),
         memory_bytes_max: usize::try_from(memory_bytes() / 2).unwrap_or(usize::MAX),
         strangers_max: STRANGERS_MAX.min(raise_open_files() / 2),
-        credentials,
         jwts,
     })
 }
 
-/// The text of every credentials file that a remote names.
+/// The credentials files of remotes that cannot be read: their links try again with each dial.
 ///
-/// # Errors
-/// The one that cannot be read.
-pub(crate) fn read_credentials(config: &Config) -> Result<BTreeMap<String, String>, String> {
-    let paths = config
+/// spec: nats-server v2.15.1 server/leafnode.go `solicitLeafNodeRemotes`
+pub(crate) fn tell_missing_credentials(config: &Config) {
+    for path in config
         .leafnodes
         .remotes
         .iter()
-        .filter_map(|remote| remote.credentials.as_ref());
-    paths
-        .map(|path| Ok((path.clone(), System.read(path)?)))
-        .collect()
+        .filter_map(|remote| remote.credentials.as_ref())
+    {
+        if let Err(why) = System.read(path) {
+            tracing::error!("Error reading LeafNode Remote Credentials file {path:?}: {why}");
+        }
+    }
 }
 
 /// The account JWTs in the resolver's directory.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use frond_account::Transport;
 use frond_broker::{Arrival, LinkId, LinkKind, PeerAddr, Security};
-use frond_config::{Remote, RemoteProxy};
+use frond_config::{Remote, RemoteProxy, Source as _};
 use frond_node::Input;
 use frond_websocket::{Dialer, Masking};
 use tokio::net::TcpStream;
@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::frames::Frames;
 use crate::limits::READ_BYTES;
 use crate::line::Line;
-use crate::options::plain;
+use crate::options::{System, plain};
 use crate::proxied_dial::{self, Opened};
 use crate::tls;
 
@@ -50,7 +50,11 @@ impl Wish {
 /// Opens a connection to another server and runs it, or tells why not.
 pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
     let link = wish.link;
-    match open(&core, &wish).await {
+    let opened = open(&core, &wish).await;
+    if opened.is_ok() {
+        read_credentials(&core, link).await;
+    }
+    match opened {
         Ok(Open {
             line,
             peer,
@@ -83,6 +87,18 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
             result: Err(words),
         }),
     }
+}
+
+/// The file may have become another one since the last dial.
+async fn read_credentials(core: &Core, link: LinkId) {
+    let path = core.with_node(|node| node.remote(link)?.credentials.clone());
+    let Some(path) = path else {
+        return;
+    };
+    let read = tokio::task::spawn_blocking(move || System.read(&path)).await;
+    let read = read.unwrap_or_else(|gone| Err(gone.to_string()));
+    let told = read.as_deref().map_err(String::as_str);
+    core.with_node(|node| node.credentials_read(link, told));
 }
 
 /// A connection whose hub may speak.

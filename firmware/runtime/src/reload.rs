@@ -35,14 +35,13 @@ fn try_reload(
         );
     }
     let new = reread()?;
-    let credentials = check::read_credentials(&new.config)?;
     let contexts = core.tls().load(&new.config)?;
     let now = core.clock().now();
     let jwts = check::read_jwts(&new.config)?;
     let claims_dir = check::claims_dir(&new.config)?;
     let moved = claims_dir != check::claims_dir(&options.config)?;
     core.with_node(|node| -> Result<(), String> {
-        node.reload(now, &new.config, credentials)?;
+        node.reload(now, &new.config)?;
         node.reread_claims(now, jwts);
         Ok(())
     })?;
@@ -52,6 +51,7 @@ fn try_reload(
         core.keep_claims_in(claims_dir);
     }
     core.tell_cert_ends();
+    check::tell_missing_credentials(&new.config);
     core.settle();
     if let Err(error) = log.apply(&new.config.log) {
         tracing::error!("the log goes on where it is: {error}");

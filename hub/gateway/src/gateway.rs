@@ -1,5 +1,6 @@
 mod hello;
 mod link;
+mod login;
 
 use core::time::Duration;
 
@@ -26,6 +27,8 @@ pub struct Gateway {
     /// The peer's own words for why it is about to close.
     said: Option<String>,
     last_error: Option<String>,
+    /// What the peer said of itself, while its password is compared.
+    held: Option<Box<RouteConnect>>,
 }
 
 /// Who opened the connection.
@@ -117,6 +120,7 @@ impl Gateway {
             state: State::Idle,
             said: None,
             last_error: None,
+            held: None,
         }
     }
 
@@ -255,37 +259,6 @@ impl Gateway {
             encode::info(&mut bytes, &info);
             up.write_to_neighbours(&bytes);
         }
-    }
-
-    fn on_connect(&mut self, json: &[u8], until: Instant, up: &mut dyn Upcalls) {
-        let Ok(connect) = RouteConnect::parse(json) else {
-            return self.refuse(None, "Protocol Violation", up);
-        };
-        if !self.clusters.planned(|plan| plan.lets_in(&connect)) {
-            return self.refuse(
-                Some("Authorization Violation"),
-                "Authentication Failure",
-                up,
-            );
-        }
-        if connect.gateway.is_empty() {
-            let text = "attempted to connect to gateway port";
-            return self.refuse(Some(text), "Wrong Port", up);
-        }
-        let is_unknown = self
-            .clusters
-            .planned(|plan| plan.reject_unknown && !plan.names(&connect.gateway));
-        if is_unknown {
-            let text = format!(
-                "gateway: Rejecting connection from gateway {:?}",
-                connect.gateway
-            );
-            up.log(Level::Error, text);
-            let own = self.clusters.planned(|plan| plan.name.clone());
-            let text = format!("Connection to gateway {own:?} rejected");
-            return self.refuse(Some(&text), WRONG_GATEWAY, up);
-        }
-        self.state = State::AwaitingPeer { until };
     }
 
     /// The server that dialed says who it is: it is told what is wanted here.

@@ -1,6 +1,7 @@
 use core::time::Duration;
 
-use frond_config::{Config, Secret};
+use frond_account::{PeerCert, PeerNames};
+use frond_config::{Config, Gateway, Secret};
 use frond_wire::RouteConnect;
 
 use crate::limits::PING_INTERVAL_MAX;
@@ -19,6 +20,8 @@ pub struct Plan {
     pub remotes: Vec<(String, Vec<Target>)>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<Secret>,
+    /// Whom the certificate of a dialing server has to name, instead of its saying a user.
+    pub(crate) by_certificate: Option<PeerNames>,
     /// How long a dialing server may take to say who it is.
     pub auth_timeout: Duration,
     /// Only configured clusters count.
@@ -37,6 +40,21 @@ pub struct Plan {
     pub(crate) own_tls: Vec<String>,
     /// Whether messages of clients may have headers.
     pub headers: bool,
+}
+
+/// Whether a server may come in.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    Yes,
+    No,
+    /// If its password has this hash.
+    If(Secret),
+}
+
+impl Admission {
+    const fn of(may: bool) -> Self {
+        if may { Self::Yes } else { Self::No }
+    }
 }
 
 impl Plan {
@@ -64,6 +82,7 @@ impl Plan {
             port,
             user: gateway.authorization.user.clone(),
             password: gateway.authorization.password.clone(),
+            by_certificate: by_certificate(gateway),
             auth_timeout: gateway.authorization.timeout,
             reject_unknown: gateway.reject_unknown,
             connect_retries: gateway.connect_retries,
@@ -80,12 +99,20 @@ impl Plan {
     }
 
     /// Whether a dialing server is who may.
-    pub(crate) fn lets_in(&self, connect: &RouteConnect) -> bool {
-        let Some(user) = &self.user else {
-            return true;
+    pub(crate) fn judge(&self, connect: &RouteConnect, cert: Option<&PeerCert>) -> Admission {
+        if let Some(names) = &self.by_certificate {
+            return Admission::of(cert.is_some_and(|cert| names.fits(cert)));
+        }
+        let (Some(user), password) = (&self.user, self.password.as_ref()) else {
+            return Admission::Yes;
         };
-        let password = self.password.as_ref().map_or("", Secret::expose);
-        *user == connect.user && is_equal(password, &connect.pass)
+        if *user != connect.user {
+            return Admission::No;
+        }
+        match password.filter(|password| password.is_bcrypt()) {
+            Some(hash) => Admission::If(hash.clone()),
+            None => Admission::of(is_equal(password.map_or("", Secret::expose), &connect.pass)),
+        }
     }
 
     pub(crate) fn names(&self, cluster: &str) -> bool {
@@ -103,4 +130,26 @@ fn is_equal(a: &str, b: &str) -> bool {
     let pairs = a.bytes().zip(b.bytes());
     let differing = pairs.fold(0, |all, (a, b)| all | (a ^ b));
     a.len() == b.len() && differing == 0
+}
+
+fn by_certificate(gateway: &Gateway) -> Option<PeerNames> {
+    let tls = gateway.tls.as_ref();
+    let tls = tls.filter(|tls| tls.map || tls.check_known_urls)?;
+    let user = gateway.authorization.user.clone();
+    let hosts = || {
+        gateway
+            .gateways
+            .iter()
+            .flat_map(|one| &one.urls)
+            .map(|url| url.host.clone())
+            .collect()
+    };
+    Some(PeerNames {
+        user: user.filter(|_| tls.map),
+        hosts: if tls.check_known_urls {
+            hosts()
+        } else {
+            Vec::new()
+        },
+    })
 }

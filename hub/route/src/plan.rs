@@ -1,6 +1,6 @@
 use core::time::Duration;
 
-use frond_account::{Permissions, SubjectRules};
+use frond_account::{PeerCert, PeerNames, Permissions, SubjectRules};
 use frond_broker::{Compression, Packing};
 use frond_config::{Cluster, Config, Secret};
 use frond_wire::{RouteConnect, SubjectPermission};
@@ -26,6 +26,8 @@ pub struct Plan {
     pub pinned: Vec<String>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<Secret>,
+    /// Whom the certificate of a dialing server has to name, instead of its saying a user.
+    pub(crate) by_certificate: Option<PeerNames>,
     /// How long a dialing server may take to say who it is.
     pub auth_timeout: Duration,
     pub(crate) permissions: Option<Permissions>,
@@ -47,6 +49,21 @@ pub struct Plan {
     pub headers: bool,
 }
 
+/// Whether a server may come in.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    Yes,
+    No,
+    /// If its password has this hash.
+    If(Secret),
+}
+
+impl Admission {
+    const fn of(may: bool) -> Self {
+        if may { Self::Yes } else { Self::No }
+    }
+}
+
 impl Plan {
     /// Of a configuration; `system` is the name of the system account, if there is one, and
     /// `port` the bound port.
@@ -66,6 +83,7 @@ impl Plan {
             pinned: cluster.pinned_accounts(system),
             user: cluster.authorization.user.clone(),
             password: cluster.authorization.password.clone(),
+            by_certificate: by_certificate(cluster),
             auth_timeout: cluster.authorization.timeout,
             permissions: cluster.permissions.as_ref().map(|given| Permissions {
                 publish: rules(&given.import),
@@ -88,12 +106,20 @@ impl Plan {
     }
 
     /// Whether a dialing server is who may.
-    pub(crate) fn lets_in(&self, connect: &RouteConnect) -> bool {
-        let Some(user) = &self.user else {
-            return true;
+    pub(crate) fn judge(&self, connect: &RouteConnect, cert: Option<&PeerCert>) -> Admission {
+        if let Some(names) = &self.by_certificate {
+            return Admission::of(cert.is_some_and(|cert| names.fits(cert)));
+        }
+        let (Some(user), password) = (&self.user, self.password.as_ref()) else {
+            return Admission::Yes;
         };
-        let password = self.password.as_ref().map_or("", Secret::expose);
-        *user == connect.user && is_equal(password, &connect.pass)
+        if *user != connect.user {
+            return Admission::No;
+        }
+        match password.filter(|password| password.is_bcrypt()) {
+            Some(hash) => Admission::If(hash.clone()),
+            None => Admission::of(is_equal(password.map_or("", Secret::expose), &connect.pass)),
+        }
     }
 
     /// Who this server is to another of the cluster, when nobody says.
@@ -129,6 +155,21 @@ impl Plan {
             rules.map(|rules| told(&rules.subscribe)),
         )
     }
+}
+
+fn by_certificate(cluster: &Cluster) -> Option<PeerNames> {
+    let tls = cluster.tls.as_ref();
+    let tls = tls.filter(|tls| tls.map || tls.check_known_urls)?;
+    let user = cluster.authorization.user.clone();
+    let hosts = || cluster.routes.iter().map(|url| url.host.clone()).collect();
+    Some(PeerNames {
+        user: user.filter(|_| tls.map),
+        hosts: if tls.check_known_urls {
+            hosts()
+        } else {
+            Vec::new()
+        },
+    })
 }
 
 fn compression(given: &frond_config::Compression) -> Compression {

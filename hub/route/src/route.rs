@@ -2,6 +2,7 @@ mod dialing;
 mod gossip;
 mod hello;
 mod link;
+mod login;
 
 use core::net::IpAddr;
 
@@ -25,6 +26,8 @@ pub struct Route {
     /// The peer's own words for why it is about to close.
     said: Option<String>,
     last_error: Option<String>,
+    /// What the peer said of itself, while its password is compared.
+    held: Option<Box<RouteConnect>>,
 }
 
 /// Who opened the connection.
@@ -153,6 +156,7 @@ impl Route {
             packs: None,
             said: None,
             last_error: None,
+            held: None,
         }
     }
 
@@ -233,32 +237,6 @@ impl Route {
             }
         }
         true
-    }
-
-    fn on_connect(&mut self, json: &[u8], until: Instant, up: &mut dyn Upcalls) {
-        let Ok(connect) = RouteConnect::parse(json) else {
-            return self.refuse(None, PROTOCOL_VIOLATION, up);
-        };
-        if !connect.lang.is_empty() {
-            let text = "attempted to connect to route port";
-            return self.refuse(Some(text), "Client attempted to connect to route port", up);
-        }
-        if !connect.gateway.is_empty() {
-            let text = format!(
-                "Rejecting connection from gateway {:?} on the Route port",
-                connect.gateway
-            );
-            return self.refuse(Some(&text), "Wrong Gateway", up);
-        }
-        if !self.mesh.planned(|plan| plan.lets_in(&connect)) {
-            let text = "Authorization Violation";
-            return self.refuse(Some(text), "Authentication Failure", up);
-        }
-        let name = (connect.cluster.as_str(), connect.cluster_dynamic);
-        if let Err(text) = hello::agree(&self.mesh, &connect.name, name, up) {
-            return self.refuse(Some(&text), "Cluster Name Conflict", up);
-        }
-        self.state = State::AwaitingPeer { until };
     }
 
     /// The peer told of itself: the connection gets its place, or ends.

@@ -41,7 +41,7 @@ impl InProcess {
         let seed = NodeSeed {
             random: [7; 32],
             links: LinkMakers {
-                solicit: |_, _, _| Err("no links here".to_owned()),
+                solicit: |_, _| Err("no links here".to_owned()),
                 accept: None,
                 cluster: None,
                 gateway: None,
@@ -49,7 +49,6 @@ impl InProcess {
             outboxes_bytes_max: 64 << 20,
             memory_bytes_max: 1 << 30,
             strangers_max: 4096,
-            credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),
         };
         let now = Now {

@@ -9,7 +9,6 @@ use crate::options::cluster::Cluster;
 use crate::options::gateway::Gateway;
 use crate::options::peers::wrong_name;
 use crate::options::tls::Tls;
-use crate::secret::Secret;
 use std::collections::BTreeSet;
 
 /// What kinds of other servers a program can be connected with, besides leafnodes.
@@ -33,7 +32,6 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
     if !may.gateway && config.gateway != Gateway::default() {
         checker.is_unable(GATEWAY, program, "has no gateways");
     }
-    checker.peers_by_certificate();
     checker.errors
 }
 
@@ -64,35 +62,6 @@ const CLUSTER: &[&str] = &["cluster"];
 const GATEWAY: &[&str] = &["gateway"];
 
 impl Checker<'_> {
-    /// What would let in whom it must not, or nobody, is refused rather than left out.
-    fn peers_by_certificate(&mut self) {
-        let (cluster, gateway) = (&self.config.cluster, &self.config.gateway);
-        for (block, tls, authorization) in [
-            (CLUSTER, &cluster.tls, &cluster.authorization),
-            (GATEWAY, &gateway.tls, &gateway.authorization),
-        ] {
-            let name = block.first().copied().unwrap_or_default();
-            let tls = tls.as_ref();
-            let by_certificate = [
-                ("verify_and_map", tls.is_some_and(|tls| tls.map)),
-                (
-                    "verify_cert_and_check_known_urls",
-                    tls.is_some_and(|tls| tls.check_known_urls),
-                ),
-            ];
-            for (key, _) in by_certificate.into_iter().filter(|(_, on)| *on) {
-                let text = format!("not supported yet in {name:?}: {key:?}");
-                self.error(block, text, "write verify: true, and a user and password");
-            }
-            let password = authorization.password.as_ref();
-            if password.is_some_and(Secret::is_bcrypt) {
-                let text = format!("not supported yet in {name:?}: a bcrypt password");
-                let remedy = "write the password in plain text, as the urls of the others do";
-                self.error(block, text, remedy);
-            }
-        }
-    }
-
     fn is_unable(&mut self, keys: &[&str], program: &str, why: &str) {
         let key = keys.first().copied().unwrap_or_default();
         if program == HUB {

@@ -123,8 +123,9 @@ impl Hello {
     /// A credentials file goes before a bare nkey.
     fn sign(&self, remote: &Remote, connect: &mut LeafConnect) -> Result<(), String> {
         if let Some(credentials) = &remote.credentials {
+            let credentials = credentials.as_ref().map_err(String::clone)?;
             connect.sig = nkey::sign(&credentials.seed.0, self.nonce.as_bytes())
-                .map_err(|error| format!("the seed in the credentials file: {error}"))?;
+                .map_err(|_| "Credentials file has malformed seed")?;
             connect.jwt.clone_from(&credentials.jwt);
         } else if let Some(seed) = &remote.nkey_seed {
             connect.sig = nkey::sign(&seed.0, self.nonce.as_bytes())

@@ -5,9 +5,19 @@ use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, encode};
 
 use super::{PROTOCOL_VIOLATION, STALE, Solicit, State};
+use crate::configured::parse_credentials;
 use crate::trouble::Trouble;
 
 impl Link for Solicit {
+    /// spec: nats-server v2.15.1 server/leafnode.go `sendLeafConnect`: the file is read each time
+    fn credentials(&mut self, read: Result<&str, &str>) {
+        let malformed = || "Credentials file malformed".to_owned();
+        self.remote.credentials = Some(match read {
+            Ok(text) => parse_credentials(text).ok_or_else(malformed),
+            Err(why) => Err(why.to_owned()),
+        });
+    }
+
     fn opened(&mut self, now: Now, up: &mut dyn Upcalls) {
         match self.state {
             State::Disabled => up.close("Client Closed"),

@@ -9,6 +9,7 @@ use crate::remote::{RemoteUrl, Secret};
 use crate::testing::{CLIENT, Mock, OwnedInterest, at, feed, wake};
 
 mod compression;
+mod credentials;
 
 /// Captured from nats-server 2.15.1.
 const INFO: &str = r#"INFO {"server_id":"NDHX","server_name":"hub1","version":"2.15.1","proto":3,"git_commit":"b2fd3ef","go":"go1.27.2","host":"127.0.0.1","port":17422,"headers":true,"auth_required":true,"max_payload":1048576,"ip":"127.0.0.1:17422","client_id":6,"nonce":"8XkoCVl0tJTsh0o","compression":"off","api_lvl":5,"info_on_connect":true,"leafnode_urls":["127.0.0.1:17422"]} "#;

@@ -57,11 +57,7 @@ impl Engine for Paper {
     }
 }
 
-fn no_link(
-    _: &Remote,
-    _: &LeafNodes,
-    _: Option<&str>,
-) -> Result<Box<dyn frond_broker::Link>, String> {
+fn no_link(_: &Remote, _: &LeafNodes) -> Result<Box<dyn frond_broker::Link>, String> {
     Err("no links here".into())
 }
 
@@ -85,7 +81,6 @@ impl World {
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,
             strangers_max: 16,
-            credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),
         };
         let mut node = Node::build(now, &config, seed).unwrap();

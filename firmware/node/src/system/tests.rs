@@ -26,11 +26,7 @@ struct World {
     reports: Vec<(u64, ReportRequest)>,
 }
 
-fn no_link(
-    _: &Remote,
-    _: &LeafNodes,
-    _: Option<&str>,
-) -> Result<Box<dyn frond_broker::Link>, String> {
+fn no_link(_: &Remote, _: &LeafNodes) -> Result<Box<dyn frond_broker::Link>, String> {
     Err("no links here".into())
 }
 
@@ -54,7 +50,6 @@ impl World {
             outboxes_bytes_max: 1 << 20,
             memory_bytes_max: 1 << 24,
             strangers_max: 16,
-            credentials: BTreeMap::new(),
             jwts: BTreeMap::new(),
         };
         Self {

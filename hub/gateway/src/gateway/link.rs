@@ -104,7 +104,9 @@ impl Link for Gateway {
     }
 
     /// A gateway asks nobody.
-    fn authenticated(&mut self, _now: Now, _verdict: LinkVerdict, _up: &mut dyn Upcalls) {}
+    fn authenticated(&mut self, _now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls) {
+        self.on_verdict(&verdict, up);
+    }
 
     fn interest(&mut self, now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls) {
         match &mut self.state {

@@ -98,7 +98,9 @@ impl Link for Route {
     }
 
     /// A route asks nobody.
-    fn authenticated(&mut self, _now: Now, _verdict: LinkVerdict, _up: &mut dyn Upcalls) {}
+    fn authenticated(&mut self, _now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls) {
+        self.on_verdict(&verdict, up);
+    }
 
     fn interest(&mut self, _now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls) {
         if let State::Up { session, .. } = &mut self.state {

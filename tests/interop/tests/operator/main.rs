@@ -434,11 +434,15 @@ async fn a_leaf_looks_accounts_up_at_its_hub_and_starts_without_it() {
         let leaf_text = leaf_text.replace("$DIR", "$HERE");
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().display().to_string();
-        for (creds, file) in [(realm.admin(), "sys"), (realm.user(|_| {}), "app")] {
-            std::fs::write(folder.path().join(format!("{file}.creds")), creds.file()).unwrap();
-        }
+        let path = |file: &str| folder.path().join(format!("{file}.creds"));
+        let write = |creds: &Creds, file| std::fs::write(path(file), creds.file()).unwrap();
+        write(&realm.admin(), "sys");
         let leaf_text = leaf_text.replace("$HERE", &here);
         let mut leaf = Server::start(Kind::Leaf, &Setup::config(&leaf_text));
+        // Files of credentials are read with each dial: it starts without, and takes what comes.
+        let missing = "Error reading LeafNode Remote Credentials file";
+        assert!(leaf.log().contains(missing));
+        write(&realm.user(|_| {}), "app");
         let user = realm.user(|_| {});
         let here_too = wait_for_async("the leaf to know the account", BOUND, async || {
             user.options().connect(leaf.url()).await.ok()

@@ -288,32 +288,6 @@ fn a_program_without_routes_refuses_the_block_where_it_stands() {
 }
 
 #[test]
-fn what_would_let_in_whom_it_must_not_is_refused() {
-    let all = crate::Abilities {
-        cluster: true,
-        gateway: true,
-    };
-    let tls = |key: &str| format!("tls {{ cert_file: a, key_file: b, ca_file: c, {key}: true }}");
-    let bcrypt = "authorization { user: r, password: \"$2a$04$abcdefghijklmnopqrstuv\" }";
-    for block in ["cluster { port: 1, name: A,", "gateway { port: 1, name: A,"] {
-        let name = &block[..7];
-        for (text, said) in [
-            (tls("verify_and_map"), "\"verify_and_map\""),
-            (
-                tls("verify_cert_and_check_known_urls"),
-                "\"verify_cert_and_check_known_urls\"",
-            ),
-            (bcrypt.to_owned(), "a bcrypt password"),
-        ] {
-            let config = config(&format!("{block} {text} }}"));
-            let refused = config.check_abilities("frond-hub", all).unwrap_err();
-            let expected = format!("x.conf:1:1: not supported yet in {name:?}: {said}");
-            assert!(refused.to_string().starts_with(&expected), "{refused}");
-        }
-    }
-}
-
-#[test]
 fn a_start_warns_of_a_name_that_is_made_up_and_of_peers_that_nobody_checks() {
     let advice = |text: &str| config(text).advice().join("\n");
     assert!(advice("cluster { port: 1 }").contains("dynamically generated"));
