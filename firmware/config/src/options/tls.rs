@@ -16,6 +16,8 @@ use suites::{CURVES, INSECURE_SUITES, SUITES};
 pub struct Tls {
     /// Certificates with their keys; the first that fits a name is shown for it.
     pub certs: Vec<CertFiles>,
+    /// They were written as a list.
+    pub is_list: bool,
     /// Who may have signed the peer's certificate; `None`: whoever the system trusts.
     pub ca_file: Option<String>,
     /// The peer needs a certificate.
@@ -91,6 +93,7 @@ impl Default for Tls {
     fn default() -> Self {
         Self {
             certs: Vec::new(),
+            is_list: false,
             ca_file: None,
             verify: false,
             map: false,
@@ -242,6 +245,7 @@ impl Tls {
                 "error parsing tls config, cannot combine 'cert_file' option with 'certs' option";
             report.error(at, text, "remove one of them");
         }
+        self.is_list = !parts.certs.is_empty();
         self.certs = parts.certs;
         match (cert, key) {
             (Some(cert_file), Some(key_file)) => self.certs.push(CertFiles {

@@ -76,6 +76,30 @@ pub(crate) struct Loaded {
     gateways: ToClusters,
 }
 
+/// What is wrong with files, all of it at once.
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn split<T: Default>(&mut self, read: Result<T, String>) -> T {
+        read.unwrap_or_else(|why| {
+            // The same block serves both ends of a route.
+            if !self.0.contains(&why) {
+                self.0.push(why);
+            }
+            T::default()
+        })
+    }
+
+    fn none(self) -> Result<(), String> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(self.0.join("\n"))
+        }
+    }
+}
+
 impl Contexts {
     /// Reads every file the configuration names.
     ///
@@ -115,19 +139,21 @@ impl Contexts {
             let outbound = self.outbound(tls);
             outbound.map(Rc::new).map_err(|why| placed(tls, &why))
         });
-        Ok(Loaded {
-            route: route.transpose()?,
-            gateways: self.gateways_of(&config.gateway)?,
-            client: inbound(config.tls.as_ref())?,
-            leaf: inbound(config.leafnodes.tls.as_ref())?,
-            cluster: inbound(config.cluster.tls.as_ref())?,
-            gateway: inbound(config.gateway.tls.as_ref())?,
-            websocket: inbound(config.websocket.tls.as_ref())?,
-            https: inbound(https.as_ref())?,
-            remotes: remotes.collect::<Result<_, String>>()?,
-            proxies: proxies.collect::<Result<_, String>>()?,
-            resolver: resolver.transpose()?,
-        })
+        let mut faults = Faults::default();
+        let loaded = Loaded {
+            client: faults.split(inbound(config.tls.as_ref())),
+            https: faults.split(inbound(https.as_ref())),
+            cluster: faults.split(inbound(config.cluster.tls.as_ref())),
+            route: faults.split(route.transpose()),
+            gateway: faults.split(inbound(config.gateway.tls.as_ref())),
+            gateways: faults.split(self.gateways_of(&config.gateway)),
+            leaf: faults.split(inbound(config.leafnodes.tls.as_ref())),
+            remotes: faults.split(remotes.collect()),
+            proxies: faults.split(proxies.collect()),
+            websocket: faults.split(inbound(config.websocket.tls.as_ref())),
+            resolver: faults.split(resolver.transpose()),
+        };
+        faults.none().map(|()| loaded)
     }
 
     /// From here on these.

@@ -53,11 +53,14 @@ impl ResolvesServerCert for Choice {
 /// # Errors
 /// In Go's words, without the place.
 pub(crate) fn pairs(tls: &Tls, provider: &CryptoProvider) -> Result<Vec<Pair>, String> {
-    let named = |why: String| format!("error parsing X509 certificate/key pair: {why}");
-    let read = |files: &frond_config::CertFiles| {
+    let all = tls.certs.len();
+    let read = |(nth, files): (usize, &frond_config::CertFiles)| {
+        let nth = tls.is_list.then(|| format!(" {}/{all}", nth + 1));
+        let nth = nth.unwrap_or_default();
+        let named = |why| format!("error parsing X509 certificate/key pair{nth}: {why}");
         pair(&files.cert_file, &files.key_file, provider).map_err(named)
     };
-    tls.certs.iter().map(read).collect()
+    tls.certs.iter().enumerate().map(read).collect()
 }
 
 pub(crate) fn choice(pairs: Vec<Pair>) -> Arc<Choice> {
