@@ -48,7 +48,7 @@ pub fn run(product: &Product) -> ExitCode {
 }
 
 fn try_run(product: &Product) -> Result<(), String> {
-    let bare = std::env::args().count() <= 1;
+    let bare = is_bare(std::env::args().count(), &program());
     let cli = Cli::parse_from_process()?;
     if cli.help {
         print(
@@ -109,6 +109,12 @@ fn steward(product: &Product, options: &Options) -> Result<Option<Box<dyn Stewar
             Err(options.config.wrong(&["ota"], text).to_string())
         }
     }
+}
+
+/// A start without any argument; under the name of nats-server it is a start of that, on all
+/// addresses and without JetStream.
+fn is_bare(arguments: usize, program: &str) -> bool {
+    arguments <= 1 && program != "nats-server"
 }
 
 fn about(product: &Product) -> String {
@@ -209,4 +215,15 @@ fn print(text: &str) {
 /// The last words of a program without a log.
 fn eprint(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_the_place_of_nats_server_its_defaults_apply() {
+        assert!(is_bare(1, "frond") && is_bare(0, "frond-hub"));
+        assert!(!is_bare(1, "nats-server") && !is_bare(2, "frond"));
+    }
 }
