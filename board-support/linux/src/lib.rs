@@ -17,6 +17,9 @@ mod number;
 mod one_wire;
 mod roots;
 mod serial;
+mod spi;
+mod told;
+mod wait;
 mod watchdog;
 
 pub use i2c::I2cBus;
@@ -29,4 +32,5 @@ pub use number::NumberFile;
 pub use one_wire::OneWire;
 pub use roots::Roots;
 pub use serial::{Parity, Serial, SerialOptions};
+pub use spi::{Spi, SpiMode, SpiOptions};
 pub use watchdog::Watchdog;

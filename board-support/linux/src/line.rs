@@ -7,8 +7,9 @@ use gpiocdev::line::{EdgeDetection, Value};
 use gpiocdev::request::Builder;
 
 use crate::line_spec::{Bias, LineSpec};
-use crate::number::plain;
+
 use crate::roots::Roots;
+use crate::told::plain;
 
 /// Who the kernel's tools show as holding a line.
 const CONSUMER: &str = "frond";

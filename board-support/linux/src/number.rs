@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use frond_board::{Measure, Measures, Quantity, Reason, Sampled};
 
 use crate::roots::Roots;
+use crate::told::plain;
 
 /// A file that holds one number: what the kernel's own drivers show below `/sys` (thermal zones,
 /// hwmon, iio).
@@ -37,14 +38,4 @@ impl NumberFile {
 
 pub(crate) fn one(quantity: Quantity, value: f64) -> Measures {
     core::iter::once(Measure { quantity, value }).collect()
-}
-
-/// The system's words without its number.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let words = error.to_string();
-    words
-        .split(" (os error")
-        .next()
-        .unwrap_or(&words)
-        .to_owned()
 }

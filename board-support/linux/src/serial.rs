@@ -2,15 +2,27 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{OFlags, Timespec};
+use rustix::event::PollFlags;
+use rustix::fs::OFlags;
 use rustix::termios::{
     ControlModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr,
 };
 
 use crate::roots::Roots;
+use crate::told::{Help, told};
+use crate::wait::until_ready;
+
+/// How long a port may take no byte before a write gives up.
+const WRITE_WAIT: Duration = Duration::from_secs(5);
+
+const HELP: Help = Help {
+    missing: "is the adapter plugged in, and the port switched on (enable_uart=1)?",
+    denied: "put the service into the group dialout",
+    busy: "another program has it: a console or a modem manager?",
+};
 
 /// A serial port, raw: bytes as they come.
 #[derive(Debug)]
@@ -60,14 +72,9 @@ impl Serial {
     /// # Errors
     /// When it is not there, is no port, or cannot be set that way.
     pub fn open(roots: &Roots, name: &str, options: SerialOptions) -> io::Result<Self> {
-        let flags = OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let flags = i32::try_from(flags.bits()).unwrap_or(0);
-        let port = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(flags)
-            .open(roots.device(name))?;
-        set(port.as_fd(), options)?;
+        let path = roots.device(name);
+        let port = open(&path).and_then(|port| set(port.as_fd(), options).map(|()| port));
+        let port = port.map_err(|error| told(&path, &error, HELP))?;
         Ok(Self { port })
     }
 
@@ -76,27 +83,48 @@ impl Serial {
     /// # Errors
     /// The system's; `UnexpectedEof` when the port is gone.
     pub fn read(&mut self, bytes: &mut [u8], at_most: Duration) -> io::Result<usize> {
-        let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
-        let wait = Timespec {
-            tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(at_most.subsec_nanos()),
-        };
-        if poll(&mut fds, Some(&wait))? == 0 {
+        if !until_ready(self.port.as_fd(), PollFlags::IN, at_most)? {
             return Ok(0);
         }
         match self.port.read(bytes) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(error) if is_nothing(&error) => Ok(0),
             read => read,
         }
     }
 
-    /// Writes all of it.
+    /// Writes all of it, however slowly the far side takes it.
+    ///
+    /// # Errors
+    /// The system's; `TimedOut` when the far side takes nothing for five seconds, with how much
+    /// of it went.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut went = 0;
+        while let Some(rest) = bytes.get(went..).filter(|rest| !rest.is_empty()) {
+            match self.write_some(rest, WRITE_WAIT)? {
+                0 => {
+                    let all = bytes.len();
+                    let text = format!("the far side took {went} of {all} bytes, then no more");
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+                }
+                more => went += more,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what the port takes, waiting at most for this long until it takes any; how much went.
     ///
     /// # Errors
     /// The system's.
-    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.port.write_all(bytes)
+    pub fn write_some(&mut self, bytes: &[u8], at_most: Duration) -> io::Result<usize> {
+        if !until_ready(self.port.as_fd(), PollFlags::OUT, at_most)? {
+            return Ok(0);
+        }
+        match self.port.write(bytes) {
+            Err(error) if is_nothing(&error) => Ok(0),
+            written => written,
+        }
     }
 
     /// The port itself, not blocking, for who waits in another way.
@@ -106,17 +134,45 @@ impl Serial {
     }
 }
 
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+fn wrong(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
+
 fn set(port: BorrowedFd<'_>, options: SerialOptions) -> io::Result<()> {
+    let size = match options.data_bits {
+        7 => ControlModes::CS7,
+        8 => ControlModes::CS8,
+        other => return Err(wrong(format!("{other} data bits: a port has 7 or 8"))),
+    };
+    if !matches!(options.stop_bits, 1 | 2) {
+        let other = options.stop_bits;
+        return Err(wrong(format!("{other} stop bits: a port has 1 or 2")));
+    }
     let mut settings = tcgetattr(port)?;
     settings.make_raw();
     settings.set_speed(options.baud)?;
     let modes = &mut settings.control_modes;
     modes.insert(ControlModes::CREAD | ControlModes::CLOCAL);
     modes.remove(ControlModes::CSIZE);
-    modes.insert(match options.data_bits {
-        7 => ControlModes::CS7,
-        _ => ControlModes::CS8,
-    });
+    modes.insert(size);
     modes.set(ControlModes::CSTOPB, options.stop_bits == 2);
     modes.set(ControlModes::PARENB, options.parity != Parity::None);
     modes.set(ControlModes::PARODD, options.parity == Parity::Odd);
@@ -166,9 +222,54 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_port_is_refused() {
+    fn a_far_side_that_is_slow_gets_all_and_one_that_sleeps_is_told() {
+        let (far, name) = pair();
+        let mut port = Serial::open(&Roots::default(), &name, SerialOptions::default()).unwrap();
+        let text: Vec<u8> = (0..=250).cycle().take(64 << 10).collect();
+        let mut went = 0;
+        loop {
+            match port
+                .write_some(&text[went..], Duration::from_millis(1))
+                .unwrap()
+            {
+                0 => break,
+                more => went += more,
+            }
+        }
+        assert!(
+            (1..text.len()).contains(&went),
+            "{went} bytes without a reader"
+        );
+        let mut reader = far.try_clone().unwrap();
+        let all = text.len();
+        let reading = std::thread::spawn(move || {
+            let mut read = vec![0; all];
+            reader.read_exact(&mut read).map(|()| read)
+        });
+        port.write(&text[went..]).unwrap();
+        assert!(reading.join().unwrap().unwrap() == text);
+    }
+
+    #[test]
+    fn what_is_no_port_is_refused_by_name() {
         let roots = Roots::default();
-        assert!(Serial::open(&roots, "/dev/null", SerialOptions::default()).is_err());
-        assert!(Serial::open(&roots, "no-such-port", SerialOptions::default()).is_err());
+        let refused = |name: &str, options| {
+            let error = Serial::open(&roots, name, options).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&*roots.device(name).to_string_lossy()),
+                "{error}"
+            );
+            error
+        };
+        let usual = SerialOptions::default();
+        refused("/dev/null", usual);
+        assert!(refused("no-such-port", usual).contains("enable_uart=1"));
+        let (_far, name) = pair();
+        for data_bits in [0, 5, 6, 9] {
+            assert!(refused(&name, SerialOptions { data_bits, ..usual }).contains("data bits"));
+        }
+        for stop_bits in [0, 3] {
+            assert!(refused(&name, SerialOptions { stop_bits, ..usual }).contains("stop bits"));
+        }
     }
 }
