@@ -7,6 +7,7 @@
     reason = "the devices of a board are files, and who opens them is the shell"
 )]
 
+mod chips;
 mod i2c;
 mod lamp;
 mod line;
@@ -24,7 +25,7 @@ mod watchdog;
 
 pub use i2c::I2cBus;
 pub use lamp::Led;
-pub use line::{InputLine, OutputLine};
+pub use line::{InputLine, LineEvent, OutputLine};
 pub use line_spec::{Bias, LineSpec};
 pub use manifest::{Board, ManifestError, WatchdogFacts, board_names};
 pub use notify::{Notice, notify, notify_watchdog_interval};

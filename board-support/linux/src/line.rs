@@ -1,21 +1,29 @@
+use std::cell::Cell;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gpiocdev::Request;
-use gpiocdev::line::{EdgeDetection, Value};
+use gpiocdev::line::{EdgeDetection, EdgeKind, Value};
 use gpiocdev::request::Builder;
+use rustix::event::PollFlags;
+use rustix::time::{ClockId, clock_gettime};
 
+use crate::chips;
 use crate::line_spec::{Bias, LineSpec};
-
 use crate::roots::Roots;
 use crate::told::plain;
+use crate::wait::until_ready;
 
 /// Who the kernel's tools show as holding a line.
 const CONSUMER: &str = "frond";
 
 /// How often a line that is a file is looked at: the kernel tells of no change.
 const FILE_LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Changes that are told at once.
+const EVENTS_MAX: usize = 64;
 
 /// A digital input.
 #[derive(Debug)]
@@ -27,7 +35,17 @@ pub struct InputLine {
 #[derive(Debug)]
 enum Source {
     Chip(Request),
-    File(PathBuf),
+    /// A file, and what it held last.
+    File(PathBuf, Cell<bool>),
+}
+
+/// An input changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineEvent {
+    /// Whether it is active from then on.
+    pub active: bool,
+    /// When: on a chip as the kernel saw it, however late it is told.
+    pub at: Instant,
 }
 
 /// A digital output.
@@ -56,8 +74,8 @@ impl InputLine {
     ) -> Result<Self, String> {
         if let LineSpec::File(path) = spec {
             let path = roots.sys.join(path);
-            read_file(&path)?;
-            let source = Source::File(path);
+            let held = read_file(&path)?;
+            let source = Source::File(path, Cell::new(held));
             return Ok(Self { source, active_low });
         }
         let mut builder = located(roots, spec)?;
@@ -87,29 +105,61 @@ impl InputLine {
                 let value = request.lone_value().map_err(|error| error.to_string())?;
                 value == Value::Active
             }
-            Source::File(path) => read_file(path)?,
+            Source::File(path, _) => read_file(path)?,
         };
         Ok(high != self.active_low)
     }
 
-    /// Waits until the line may have changed, at most for this long.
+    /// Waits until the line changes, at most for this long; every change since the last call, in
+    /// their order. It may end early with none.
     ///
     /// # Errors
     /// The chip is gone.
-    pub fn wait(&self, at_most: Duration) -> Result<(), String> {
+    pub fn wait(&self, at_most: Duration) -> Result<Vec<LineEvent>, String> {
         match &self.source {
-            Source::Chip(request) => {
-                let ready = request
-                    .wait_edge_event(at_most)
-                    .map_err(|e| e.to_string())?;
-                if ready {
-                    request.read_edge_event().map_err(|e| e.to_string())?;
-                }
+            Source::Chip(request) => self.events(request, at_most),
+            Source::File(path, held) => {
+                std::thread::park_timeout(at_most.min(FILE_LOOK_EVERY));
+                let high = read_file(path)?;
+                let has_changed = held.replace(high) != high;
+                let at = Instant::now();
+                Ok(Vec::from_iter(has_changed.then(|| self.event(high, at))))
             }
-            Source::File(_) => std::thread::park_timeout(at_most.min(FILE_LOOK_EVERY)),
         }
-        Ok(())
     }
+
+    fn events(&self, request: &Request, at_most: Duration) -> Result<Vec<LineEvent>, String> {
+        let mut events = Vec::new();
+        let mut patience = at_most;
+        while events.len() < EVENTS_MAX
+            && until_ready(request.as_fd(), PollFlags::IN, patience)
+                .map_err(|error| plain(&error))?
+        {
+            let edge = request.read_edge_event();
+            let edge = edge.map_err(|error| error.to_string())?;
+            let high = match edge.kind {
+                EdgeKind::Rising => true,
+                EdgeKind::Falling => false,
+            };
+            events.push(self.event(high, moment(edge.timestamp_ns)));
+            patience = Duration::ZERO;
+        }
+        Ok(events)
+    }
+
+    const fn event(&self, high: bool, at: Instant) -> LineEvent {
+        let active = high != self.active_low;
+        LineEvent { active, at }
+    }
+}
+
+/// The moment that the kernel counts in nanoseconds of `CLOCK_MONOTONIC`; none after now.
+fn moment(at_ns: u64) -> Instant {
+    let (now, clock) = (Instant::now(), clock_gettime(ClockId::Monotonic));
+    let seconds = Duration::from_secs(clock.tv_sec.try_into().unwrap_or(0));
+    let clock = seconds + Duration::from_nanos(clock.tv_nsec.try_into().unwrap_or(0));
+    let ago = clock.saturating_sub(Duration::from_nanos(at_ns));
+    now.checked_sub(ago).unwrap_or(now)
 }
 
 impl OutputLine {
@@ -169,13 +219,13 @@ fn located(roots: &Roots, spec: &LineSpec) -> Result<Builder, String> {
     builder.with_consumer(CONSUMER);
     match spec {
         LineSpec::Named(name) => {
-            let found = gpiocdev::find_named_line(name);
-            let found =
-                found.ok_or_else(|| format!("no line of this machine is called {name:?}"))?;
-            builder.on_chip(&found.chip).with_line(found.info.offset);
+            let (chip, offset) = chips::line_called(roots, name)?;
+            builder.on_chip(chip).with_line(offset);
         }
         LineSpec::Numbered { chip, offset } => {
-            builder.on_chip(roots.device(chip)).with_line(*offset);
+            builder
+                .on_chip(chips::chip_called(roots, chip)?)
+                .with_line(*offset);
         }
         LineSpec::File(path) => return Err(format!("{path} is a file")),
     }
@@ -183,7 +233,7 @@ fn located(roots: &Roots, spec: &LineSpec) -> Result<Builder, String> {
 }
 
 fn taken(spec: &LineSpec, error: &gpiocdev::Error) -> String {
-    format!("{spec:?} cannot be had: {error}")
+    format!("{spec} cannot be had (does another program hold it?): {error}")
 }
 
 fn read_file(path: &std::path::Path) -> Result<bool, String> {
@@ -226,10 +276,40 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_there_is_told_by_name() {
-        let roots = Roots::default();
-        let spec = LineSpec::Named("NO_SUCH_LINE".to_owned());
-        let error = InputLine::open(&roots, &spec, Bias::Up, false).unwrap_err();
-        assert_eq!(error, "no line of this machine is called \"NO_SUCH_LINE\"");
+    fn every_change_is_told_with_its_level_and_moment() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots {
+            sys: dir.path().to_owned(),
+            dev: dir.path().to_owned(),
+        };
+        let spec = LineSpec::File("value".to_owned());
+        std::fs::write(dir.path().join("value"), "0\n").unwrap();
+        for low in [false, true] {
+            let mut output = OutputLine::open(&roots, &spec, low, false).unwrap();
+            let input = InputLine::open(&roots, &spec, Bias::AsIs, low).unwrap();
+            assert_eq!(input.wait(Duration::ZERO), Ok(vec![]));
+            for active in [true, false, true] {
+                let before = Instant::now();
+                output.set(active).unwrap();
+                let events = input.wait(Duration::ZERO).unwrap();
+                let levels: Vec<_> = events.iter().map(|event| event.active).collect();
+                assert_eq!(levels, [active]);
+                assert!(events[0].at >= before);
+                assert_eq!(input.wait(Duration::ZERO), Ok(vec![]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_moment_of_the_kernel_is_one_of_ours() {
+        let clock = clock_gettime(ClockId::Monotonic);
+        let now_ns = u64::try_from(clock.tv_sec * 1_000_000_000 + clock.tv_nsec).unwrap();
+        let earlier = Instant::now();
+        let ago = |ns: u64| Instant::now().duration_since(moment(ns));
+        let second = Duration::from_secs(1);
+        assert!(ago(now_ns - 1_000_000_000) >= second);
+        assert!(ago(now_ns - 1_000_000_000) < second + earlier.elapsed() + second);
+        // What the kernel cannot have seen yet is now.
+        assert!(ago(now_ns + 60_000_000_000) < second + earlier.elapsed());
     }
 }

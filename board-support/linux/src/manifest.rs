@@ -13,6 +13,8 @@ pub struct Board {
     pub title: String,
     /// The watchdog, when it has one.
     pub watchdog: Option<WatchdogFacts>,
+    /// The label of the GPIO chip that the header is on: `GPIO17` is its line 17.
+    pub gpio_chip: Option<String>,
     /// Role to name below `/sys/class/leds`.
     #[serde(default)]
     pub leds: BTreeMap<String, String>,
@@ -143,7 +145,7 @@ impl Board {
         self.buses.get(role).map_or(role, String::as_str)
     }
 
-    /// The kernel's name of a pin, by the board's name of it or its own.
+    /// The line of a pin, by the board's name of it or its own.
     #[must_use]
     pub fn pin<'a>(&'a self, name: &'a str) -> &'a str {
         self.pins.get(name).map_or(name, String::as_str)
