@@ -1,7 +1,7 @@
 use embedded_hal::delay::DelayNs;
 use embedded_hal::i2c::{ErrorKind, I2c, NoAcknowledgeSource};
 
-use crate::measure::{Measure, Measures, Quantity, Reason, Sampled};
+use crate::measure::{Measure, Quantity, Reason, Sampled};
 
 mod adc;
 mod bosch;
@@ -107,12 +107,15 @@ impl Driver {
     }
 }
 
-fn measures(values: &[(Quantity, f64)]) -> Sampled {
-    let all = values
-        .iter()
-        .map(|&(quantity, value)| Measure { quantity, value });
-    let all: Measures = all.collect();
-    Ok(all)
+/// What is no number is no value.
+fn measures(values: &[Measure]) -> Sampled {
+    match values.iter().find(|measure| !measure.value.is_finite()) {
+        Some(measure) => Err(Reason::of(format_args!(
+            "the {} that was measured is no number",
+            measure.quantity.name()
+        ))),
+        None => Ok(values.iter().copied().collect()),
+    }
 }
 
 /// What a failed transfer means to who stands before the box.

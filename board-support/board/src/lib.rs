@@ -21,5 +21,5 @@ pub use debounce::{Debounce, Edge};
 pub use driver::{AdcInput, AdcKind, AdcRange, Driver};
 pub use feeder::{Feeder, FeederInput, FeederWish};
 pub use lamp::{Lamp, LampInput};
-pub use measure::{Measure, Measures, Quality, Quantity, Reason, Sampled};
+pub use measure::{Doubt, Measure, Measures, Quality, Quantity, Reason, Sampled};
 pub use pattern::Pattern;

@@ -14,8 +14,19 @@ pub type Measures = heapless::Vec<Measure, MEASURES_MAX>;
 pub struct Measure {
     /// Of what.
     pub quantity: Quantity,
-    /// In the unit of that.
+    /// In the unit of that; always a number.
     pub value: f64,
+    /// Why it is uncertain, if it is.
+    pub doubt: Option<Doubt>,
+}
+
+/// Why a value is not to be believed as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It is at an end of what the sensor can measure: the truth may lie beyond.
+    AtEnd,
+    /// It is what the sensor shows after power came, before it measured.
+    Fresh,
 }
 
 /// What can be measured.
@@ -48,6 +59,49 @@ pub enum Quality {
     Uncertain,
     /// There is no value.
     Bad,
+}
+
+impl Measure {
+    /// A value that is believed.
+    #[must_use]
+    pub const fn good(quantity: Quantity, value: f64) -> Self {
+        Self {
+            quantity,
+            value,
+            doubt: None,
+        }
+    }
+
+    /// A value of a sensor that measures from `low` to `high`: it is uncertain there and beyond.
+    #[must_use]
+    pub fn within(quantity: Quantity, value: f64, (low, high): (f64, f64)) -> Self {
+        let is_inside = value > low && value < high;
+        Self {
+            quantity,
+            value,
+            doubt: (!is_inside).then_some(Doubt::AtEnd),
+        }
+    }
+
+    /// How far it is to be believed.
+    #[must_use]
+    pub const fn quality(&self) -> Quality {
+        match self.doubt {
+            None => Quality::Good,
+            Some(Doubt::AtEnd | Doubt::Fresh) => Quality::Uncertain,
+        }
+    }
+}
+
+impl Doubt {
+    /// In words for who reads the value.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::AtEnd => "at the end of what the sensor can measure",
+            Self::Fresh => "what the sensor shows before it has measured",
+        }
+    }
 }
 
 impl Quantity {
@@ -139,6 +193,17 @@ impl fmt::Display for Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_certain_only_between_the_ends() {
+        let quality = |value| Measure::within(Quantity::Humidity, value, (0.0, 100.0)).quality();
+        for value in [0.1, 50.0, 99.9] {
+            assert_eq!(quality(value), Quality::Good, "{value}");
+        }
+        for value in [-1.0, 0.0, 100.0, 120.0, f64::NAN] {
+            assert_eq!(quality(value), Quality::Uncertain, "{value}");
+        }
+    }
 
     #[test]
     fn a_reason_that_is_too_long_is_cut_at_a_letter() {

@@ -37,5 +37,5 @@ impl NumberFile {
 }
 
 pub(crate) fn one(quantity: Quantity, value: f64) -> Measures {
-    core::iter::once(Measure { quantity, value }).collect()
+    core::iter::once(Measure::good(quantity, value)).collect()
 }

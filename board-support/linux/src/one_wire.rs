@@ -1,8 +1,7 @@
 use std::path::PathBuf;
 
-use frond_board::{Quantity, Reason, Sampled};
+use frond_board::{Measure, Quantity, Reason, Sampled};
 
-use crate::number::one;
 use crate::roots::Roots;
 use crate::told::plain;
 
@@ -15,6 +14,9 @@ pub struct OneWire {
 
 /// What a DS18B20 says that lost its power while it measured.
 const POWER_ON_C: f64 = 85.0;
+
+/// What it measures.
+const CELSIUS: (f64, f64) = (-55.0, 125.0);
 
 impl OneWire {
     /// The device of that id (`28-0316a2798bff`).
@@ -49,7 +51,8 @@ impl OneWire {
             let why = format_args!("{} lost its power while it measured", self.id);
             return Err(Reason::of(why));
         }
-        Ok(one(Quantity::Temperature, celsius))
+        let measured = Measure::within(Quantity::Temperature, celsius, CELSIUS);
+        Ok(core::iter::once(measured).collect())
     }
 
     /// Two lines: nine bytes and whether their checksum fits, then `t=` in thousandths. The
@@ -91,7 +94,6 @@ impl OneWire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frond_board::Measure;
 
     #[test]
     fn a_reading_is_one_value_or_a_reason() {
@@ -113,10 +115,7 @@ mod tests {
         };
         for (t, celsius) in [("20875", 20.875), ("-1250", -1.25), ("0", 0.0)] {
             show("YES", t);
-            let want = Measure {
-                quantity: Quantity::Temperature,
-                value: celsius,
-            };
+            let want = Measure::good(Quantity::Temperature, celsius);
             assert_eq!(sensor.sample().unwrap(), [want]);
         }
         show("NO", "20875");

@@ -4,7 +4,7 @@ use embedded_hal::i2c::I2c;
 
 use super::{bus_fault, measures};
 use crate::limits::CONVERSION_POLLS_MAX;
-use crate::measure::{Quantity, Reason, Sampled};
+use crate::measure::{Measure, Quantity, Reason, Sampled};
 
 /// How fine a converter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,14 +102,22 @@ pub(super) fn sample<B: I2c, D: DelayNs>(
                 AdcInput::A0A1 => wait(delay, address, || chip.read(channel::DifferentialA0A1)),
                 AdcInput::A2A3 => wait(delay, address, || chip.read(channel::DifferentialA2A3)),
             };
-            f64::from(raw?) / $steps * range.volt()
+            volt(raw?, $steps, range)
         }};
     }
-    let volt = match kind {
+    let measured = match kind {
         AdcKind::Bits12 => read!(Ads1x1x::new_ads1015(bus, at), 2_048.0),
         AdcKind::Bits16 => read!(Ads1x1x::new_ads1115(bus, at), 32_768.0),
     };
-    measures(&[(Quantity::Voltage, volt)])
+    measures(&[measured])
+}
+
+/// The chip counts from `-steps` to `steps - 1`, and stops there: a loop that is cut or overdriven
+/// shows as one of both.
+pub(super) fn volt(raw: i16, steps: f64, range: AdcRange) -> Measure {
+    let volt = |raw: f64| raw / steps * range.volt();
+    let ends = (volt(-steps), volt(steps - 1.0));
+    Measure::within(Quantity::Voltage, volt(f64::from(raw)), ends)
 }
 
 /// Asks until the conversion is done, within a bound.

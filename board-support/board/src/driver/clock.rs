@@ -2,7 +2,7 @@ use ds323x::{DateTimeAccess as _, Ds323x, Error};
 use embedded_hal::i2c::I2c;
 
 use super::{bus_fault, measures};
-use crate::measure::{Quantity, Reason, Sampled};
+use crate::measure::{Measure, Quantity, Reason, Sampled};
 
 /// A clock that stood still since it was set has lost its battery: its time is no time.
 pub(super) fn sample<B: I2c>(bus: &mut B) -> Sampled {
@@ -27,7 +27,7 @@ pub(super) fn sample<B: I2c>(bus: &mut B) -> Sampled {
     )]
     let seconds = time as f64;
     measures(&[
-        (Quantity::Clock, seconds),
-        (Quantity::Temperature, f64::from(celsius)),
+        Measure::good(Quantity::Clock, seconds),
+        Measure::good(Quantity::Temperature, f64::from(celsius)),
     ])
 }

@@ -3,7 +3,11 @@ use embedded_hal::i2c::I2c;
 use sht4x::{Address, Error, Precision, Sht4x};
 
 use super::{bus_fault, measures};
-use crate::measure::{Quantity, Reason, Sampled};
+use crate::measure::{Measure, Quantity, Reason, Sampled};
+
+/// What it measures; the humidity's formula goes beyond on both sides.
+const CELSIUS: (f64, f64) = (-40.0, 125.0);
+const PERCENT: (f64, f64) = (0.0, 100.0);
 
 pub(super) fn sample<B: I2c, D: DelayNs>(bus: &mut B, delay: &mut D, address: u8) -> Sampled {
     let at = match address {
@@ -25,11 +29,10 @@ pub(super) fn sample<B: I2c, D: DelayNs>(bus: &mut B, delay: &mut D, address: u8
             )),
         })?;
     let milli = |value: i32| f64::from(value) / 1_000.0;
+    let temperature = milli(measured.temperature_milli_celsius());
+    let humidity = milli(measured.humidity_milli_percent());
     measures(&[
-        (
-            Quantity::Temperature,
-            milli(measured.temperature_milli_celsius()),
-        ),
-        (Quantity::Humidity, milli(measured.humidity_milli_percent())),
+        Measure::within(Quantity::Temperature, temperature, CELSIUS),
+        Measure::within(Quantity::Humidity, humidity, PERCENT),
     ])
 }

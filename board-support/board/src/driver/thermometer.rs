@@ -5,7 +5,7 @@ use mcp9808::reg_manuf_id::ManufacturerId as _;
 use mcp9808::reg_temp_generic::ReadableTempRegister as _;
 
 use super::{bus_fault, measures, not_itself};
-use crate::measure::{Quantity, Reason, Sampled};
+use crate::measure::{Doubt, Measure, Quantity, Reason, Sampled};
 
 /// Microchip's number.
 const MAKER: u16 = 0x0054;
@@ -33,8 +33,20 @@ pub(super) fn sample<B: I2c>(bus: &mut B, address: u8) -> Sampled {
         return Err(not_itself(address, "MCP9808"));
     }
     let temperature = sensor.read_temperature().map_err(fault)?;
-    measures(&[(Quantity::Temperature, celsius(temperature.get_raw_value()))])
+    let raw = temperature.get_raw_value();
+    let mut measured = Measure::within(Quantity::Temperature, celsius(raw), CELSIUS);
+    if raw == FRESH {
+        measured.doubt = Some(Doubt::Fresh);
+    }
+    measures(&[measured])
 }
+
+/// What it measures.
+const CELSIUS: (f64, f64) = (-40.0, 125.0);
+
+/// What it shows in the quarter of a second after power came. Zero degrees that were measured carry
+/// a flag: they are not below the critical temperature, which is zero after power came.
+const FRESH: u16 = 0;
 
 /// Thirteen bits in two's complement, in sixteenths; three flags above. (The driver's own
 /// conversion drops the sign.)
