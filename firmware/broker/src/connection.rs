@@ -87,6 +87,8 @@ pub struct Traffic {
     pub out_msgs: u64,
     /// To the peer.
     pub out_bytes: u64,
+    /// Messages that another server's slow line had no room for.
+    pub shed: u64,
 }
 
 /// One client.

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use frond_account::AccountId;
 use frond_wire::{Message, ServerInfo};
 
+use crate::calls::Call;
 use crate::interest::Matches;
-use crate::links::Call;
-use crate::mapped_reply::{MAPPED_PREFIX, MappedReply, ShownReplies};
+use crate::links::SubKey;
+use crate::mapped_reply::{MAPPED_PREFIX, MAPPED_REPLIES, MappedReply, ShownReplies};
 use crate::publish::{Origin, Publication};
 use crate::{Broker, LinkId, LinkKind, Sent};
 
@@ -229,13 +230,32 @@ impl Broker {
         };
         let matches = state.interest.matches(subject, &self.subs);
         let mut taken = false;
-        if !matches.links.is_empty() {
-            taken |= self.deliver_to_links(publication, &matches, &[]);
+        for link in &matches.links {
+            // Who wants everything wants what clients say to each other.
+            if publication.origin != Origin::Link(*link)
+                && self.hands_answers_on(*link, publication)
+            {
+                let message = publication.message;
+                let sent = self.deliver_to_link(*link, publication, message, true, &[]);
+                taken |= sent == Sent::Sent;
+            }
         }
         if self.crosses(publication.origin) {
             taken |= self.cross(publication, &matches, Vec::new());
         }
         taken
+    }
+
+    /// Whether the peer of a link brings answers to other clusters: it asked for them.
+    fn hands_answers_on(&self, link: LinkId, publication: &Publication<'_>) -> bool {
+        let wanted = SubKey {
+            account: publication.account,
+            subject: MAPPED_REPLIES.into(),
+            queue: None,
+            origin: None,
+        };
+        let link = self.links.get(&link);
+        link.is_some_and(|link| link.subs.contains_key(&wanted))
     }
 
     /// Where an answer of this server to `subject` goes instead.

@@ -134,8 +134,11 @@ impl Broker {
         }
         let expected = HEAD_BYTES_MAX + message.subject.len() + message.body_bytes();
         let outbox_max = self.limits.outbox_max_of(&connection.kind);
+        // A line slower than what is said stays: what no longer fits is lost, the newest first.
         if connection.outbox.len() + expected > outbox_max {
-            self.overrun.push(slot);
+            connection.traffic.shed += 1;
+            self.totals.traffic.shed += 1;
+            self.totals.links.shed += 1;
             return Sent::Withheld;
         }
         let (mut said, traces) = (Vec::new(), self.traces);

@@ -7,6 +7,7 @@ mod account_limits;
 mod arrival;
 mod asking;
 mod broker;
+mod calls;
 mod claimed;
 mod client;
 mod client_info;

@@ -54,6 +54,11 @@ pub trait Link: Debug {
     /// Interest in an account this link is bound to changed; a link of all accounts hears of all.
     fn interest(&mut self, now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls);
 
+    /// Whether changes of interest from there concern it at all: others are not brought to it.
+    fn hears_of(&self, _source: Source) -> bool {
+        true
+    }
+
     /// A message this peer asked for. Split horizon, permissions and header support are decided here.
     fn deliver(
         &mut self,
@@ -218,7 +223,7 @@ pub trait Upcalls {
     /// hand is unpacked. On a connection that is packed only how much is done changes.
     fn pack(&mut self, packing: Packing);
     /// Other links that are bound now, for duplicates and loops.
-    fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)>;
+    fn each_peer(&self, see: &mut dyn FnMut(LinkId, AccountId, &LinkPeer));
     /// Where the other end of a link is.
     fn address_of(&self, link: LinkId) -> Option<PeerAddr>;
     /// Writes `-ERR '<text>'` to another link's peer and closes it.

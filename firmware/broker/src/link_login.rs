@@ -4,7 +4,7 @@ use frond_account::{
     Answer, Credentials, Identity, JwtRefusal, PeerKind, Question, Refusal, Verdict,
 };
 
-use crate::links::Call;
+use crate::calls::Call;
 use crate::{Broker, Level, LinkId, LinkVerdict, Output};
 
 /// What the peer of a link said of itself, whoever it turns out to be.

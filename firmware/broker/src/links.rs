@@ -1,20 +1,19 @@
-//! Links: who is called when, and what happens when one is called while it is busy.
+//! Links: how they come, what their connections bring, and how they go.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use frond_account::{AccountId, User};
-use frond_clock::Now;
-use frond_wire::{Op, RouteOp, ServerInfo, WireError, encode};
+use frond_clock::{Instant, Now};
+use frond_wire::{Op, RouteOp, WireError, encode};
 
 use crate::broker::{Alarm, Ending};
+use crate::calls::Call;
 use crate::connection::Kind;
-use crate::interest::{Change, Owner, SubId};
+use crate::interest::{Owner, SubId};
 use crate::link_login::{Pending, Said};
-use crate::upcalls::Up;
 use crate::{
-    Arrival, Broker, Conn, InterestChange, Link, LinkId, LinkKind, LinkPeer, LinkStatus,
-    LinkVerdict, Output, Security, Source, Upcalls,
+    Arrival, Broker, Conn, Link, LinkId, LinkKind, LinkPeer, LinkStatus, Output, Security, Source,
 };
 
 /// A link and what the broker knows of it.
@@ -37,8 +36,10 @@ pub(crate) struct LinkSlot {
     pub(crate) said: Said,
     /// What its verdict waits for.
     pub(crate) verifying: Option<Pending>,
+    /// When it is woken.
+    pub(crate) planned: Option<Instant>,
     /// What it has yet to be told.
-    waiting: VecDeque<Call>,
+    pub(crate) waiting: VecDeque<Call>,
 }
 
 /// What the peer of a link asked for.
@@ -84,20 +85,6 @@ pub(crate) struct Bound {
     pub(crate) cluster: Option<Arc<str>>,
 }
 
-/// What a busy link is told as soon as it is free.
-#[derive(Debug)]
-pub(crate) enum Call {
-    Interest(Arc<Change>),
-    Verdict(LinkVerdict),
-    Closed(Box<str>),
-    Time,
-    Leaving,
-    Neighbours,
-    Cluster(Box<ServerInfo>),
-    Offered,
-    Accounts,
-}
-
 impl LinkSlot {
     fn new(link: Box<dyn Link>, accepted: bool) -> Self {
         Self {
@@ -111,6 +98,7 @@ impl LinkSlot {
             user: None,
             said: Said::default(),
             verifying: None,
+            planned: None,
             waiting: VecDeque::new(),
         }
     }
@@ -154,6 +142,17 @@ impl Broker {
         self.settle();
         self.links.remove(&id);
         self.timers.cancel(&Alarm::Link(id));
+    }
+
+    /// Removes all links of a kind, those too that others of them leave behind as they go.
+    pub fn detach_all(&mut self, now: Now, kind: LinkKind) {
+        while let Some(id) = self
+            .links
+            .iter()
+            .find_map(|(id, slot)| (slot.kind == kind).then_some(*id))
+        {
+            self.detach(now, id);
+        }
     }
 
     /// The connection that [`crate::Output::Dial`] asked for.
@@ -241,6 +240,9 @@ impl Broker {
     }
 
     pub(crate) fn link_time(&mut self, id: LinkId) {
+        if let Some(slot) = self.links.get_mut(&id) {
+            slot.planned = None;
+        }
         self.call(id, |link, now, up| link.on_time(now, up));
     }
 
@@ -282,35 +284,6 @@ impl Broker {
     pub fn link_kind(&self, link: LinkId) -> LinkKind {
         let slot = self.links.get(&link);
         slot.map_or(LinkKind::Leaf, |slot| slot.kind)
-    }
-
-    /// Tells all links of the account, except the one the change came from.
-    pub(crate) fn tell_links(&mut self, change: &Change) {
-        let listeners: Vec<LinkId> = self
-            .links
-            .iter()
-            .filter(|(id, slot)| {
-                let own = matches!(change.source, Source::Link { link, .. } if link == **id);
-                let bound = slot.bound.as_ref();
-                !own && bound.is_some_and(|bound| bound.scope.holds(change.account))
-            })
-            .map(|(id, _)| *id)
-            .collect();
-        if listeners.is_empty() {
-            return;
-        }
-        let change = Arc::new(change.clone());
-        for id in listeners {
-            self.tell(id, Call::Interest(Arc::clone(&change)));
-        }
-    }
-
-    /// Now, or as soon as the link is free.
-    pub(crate) fn tell(&mut self, id: LinkId, call: Call) {
-        if let Some(slot) = self.links.get_mut(&id) {
-            slot.waiting.push_back(call);
-            self.tell_waiting(id);
-        }
     }
 
     /// The connection of a link goes away with everything it brought.
@@ -392,70 +365,8 @@ impl Broker {
         }
     }
 
-    /// Calls a link with it out of its slot; what it wishes meanwhile is done afterwards.
-    fn call(&mut self, id: LinkId, call: impl FnOnce(&mut dyn Link, Now, &mut dyn Upcalls)) {
-        let Some(mut link) = self.links.get_mut(&id).and_then(|slot| slot.link.take()) else {
-            return;
-        };
-        let now = self.now;
-        let mut up = Up::new(self, id);
-        call(link.as_mut(), now, &mut up);
-        let (out, close, ends) = up.finish();
-        let slot = match self.links.get_mut(&id) {
-            Some(place) => {
-                place.link = Some(link);
-                place.slot
-            }
-            None => return,
-        };
-        if let Some(slot) = slot.filter(|_| !out.is_empty()) {
-            self.write(slot, |to| to.extend_from_slice(&out));
-        }
-        if let Some(cause) = close {
-            self.close_link(id, &cause);
-        }
-        if ends && self.release_link(id) {
-            return;
-        }
-        self.plan_link(id);
-        self.tell_waiting(id);
-    }
-
-    /// Tells a link that is free what it has yet to be told.
-    fn tell_waiting(&mut self, id: LinkId) {
-        while let Some(slot) = self.links.get_mut(&id) {
-            if slot.link.is_none() {
-                return;
-            }
-            let Some(call) = slot.waiting.pop_front() else {
-                return;
-            };
-            match call {
-                Call::Interest(change) => {
-                    if slot.bound.is_some() {
-                        let change = change.as_change();
-                        self.call(id, |link, now, up| link.interest(now, &change, up));
-                    }
-                }
-                Call::Time => self.call(id, |link, now, up| link.on_time(now, up)),
-                Call::Neighbours => self.call(id, |link, _, up| link.neighbours_changed(up)),
-                Call::Cluster(told) => self.call(id, |link, _, up| link.cluster_told(&told, up)),
-                Call::Accounts => self.call(id, |link, _, up| link.accounts_changed(up)),
-                Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
-                Call::Offered => self.call(id, |link, _, up| link.offered(up)),
-                Call::Verdict(verdict) => {
-                    self.call(id, |link, now, up| link.authenticated(now, verdict, up));
-                }
-                Call::Closed(cause) => {
-                    self.call(id, |link, now, up| link.closed(now, &cause, up));
-                    self.drop_accepted(id);
-                }
-            }
-        }
-    }
-
     /// A link that wants to end goes with its connection; true when it has none and is gone.
-    fn release_link(&mut self, id: LinkId) -> bool {
+    pub(crate) fn release_link(&mut self, id: LinkId) -> bool {
         let Some(link) = self.links.get_mut(&id) else {
             return true;
         };
@@ -467,7 +378,7 @@ impl Broker {
         is_gone
     }
 
-    fn drop_accepted(&mut self, id: LinkId) {
+    pub(crate) fn drop_accepted(&mut self, id: LinkId) {
         if self.links.get(&id).is_some_and(|link| link.accepted) {
             self.links.remove(&id);
             self.timers.cancel(&Alarm::Link(id));
@@ -475,26 +386,18 @@ impl Broker {
     }
 
     pub(crate) fn plan_link(&mut self, id: LinkId) {
-        let link = self.links.get(&id).and_then(|slot| slot.link.as_ref());
-        match link.and_then(|link| link.deadline()) {
+        let Some(slot) = self.links.get_mut(&id) else {
+            return;
+        };
+        let at = slot.link.as_ref().and_then(|link| link.deadline());
+        if core::mem::replace(&mut slot.planned, at) == at {
+            return;
+        }
+        match at {
             Some(at) => self.timers.set(Alarm::Link(id), at),
             None => {
                 self.timers.cancel(&Alarm::Link(id));
             }
-        }
-    }
-}
-
-impl Change {
-    fn as_change(&self) -> InterestChange<'_> {
-        InterestChange {
-            account: self.account,
-            subject: &self.filter,
-            queue: self.queue.as_deref(),
-            source: self.source,
-            origin_cluster: self.cluster.as_deref(),
-            stays_here: self.stays_here,
-            delta: self.delta,
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct Outbox {
     /// Bytes of the first chunk that are written already.
     written: usize,
     more: VecDeque<Vec<u8>>,
+    /// How many chunks at the front of `more` overtook the rest.
+    ahead: usize,
     len: usize,
     stock: Rc<Stock>,
 }
@@ -32,6 +34,7 @@ impl Outbox {
             first: Vec::new(),
             written: 0,
             more: VecDeque::new(),
+            ahead: 0,
             len: 0,
             stock: Rc::clone(stock),
         }
@@ -74,6 +77,7 @@ impl Outbox {
         while self.first.capacity() > 0 && (self.len == 0 || self.written >= self.first.len()) {
             self.written = self.written.saturating_sub(self.first.len());
             let next = self.more.pop_front().unwrap_or_default();
+            self.ahead = self.ahead.saturating_sub(1);
             self.stock.release(self.first.capacity());
             self.stock
                 .give_back(core::mem::replace(&mut self.first, next));
@@ -106,11 +110,37 @@ impl Outbox {
         result
     }
 
+    /// Appends what is to be written before all that waits, but for the chunk that is being
+    /// written; behind what overtook before.
+    pub(crate) fn overtake(&mut self, bytes: &[u8]) {
+        if self.more.len() == self.ahead {
+            return self.append(bytes.len(), |out| out.extend_from_slice(bytes));
+        }
+        let last = self
+            .ahead
+            .checked_sub(1)
+            .and_then(|at| self.more.get_mut(at));
+        match last {
+            Some(chunk) if chunk.capacity() - chunk.len() >= bytes.len() => {
+                chunk.extend_from_slice(bytes);
+            }
+            Some(_) | None => {
+                let mut chunk = self.stock.take(bytes.len());
+                chunk.extend_from_slice(bytes);
+                self.stock.hold(chunk.capacity());
+                self.more.insert(self.ahead, chunk);
+                self.ahead += 1;
+            }
+        }
+        self.len += bytes.len();
+        self.stock.add(bytes.len());
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.stock.subtract(self.len);
         self.stock.release(self.held());
-        (self.len, self.written) = (0, 0);
+        (self.len, self.written, self.ahead) = (0, 0, 0);
         self.first = Vec::new();
         self.more = VecDeque::new();
     }
@@ -160,6 +190,30 @@ mod tests {
         outbox.advance(usize::MAX);
         assert!(outbox.is_empty() && outbox.more.is_empty());
         assert_eq!(outbox.first.capacity(), 0);
+    }
+
+    #[test]
+    fn what_overtakes_stays_in_order_and_waits_for_one_chunk_at_most() {
+        let mut outbox = Outbox::default();
+        outbox.overtake(b"a");
+        outbox.append(CHUNK_BYTES_MAX, |out| out.resize(CHUNK_BYTES_MAX, b'.'));
+        for _ in 0..3 {
+            outbox.append(CHUNK_BYTES_MAX, |out| out.resize(CHUNK_BYTES_MAX, b'.'));
+        }
+        outbox.advance(1);
+        outbox.overtake(b"b");
+        outbox.overtake(b"c");
+        outbox.append(1, |out| out.push(b'.'));
+        assert_eq!(outbox.stock.held(), outbox.held());
+        let said = all(&outbox);
+        let at = said.iter().position(|byte| *byte == b'b').unwrap();
+        assert_eq!((at, said.get(at + 1)), (CHUNK_BYTES_MAX, Some(&b'c')));
+        assert_eq!(said.len(), 4 * CHUNK_BYTES_MAX + 3);
+        outbox.advance(CHUNK_BYTES_MAX + 2);
+        outbox.overtake(b"d");
+        assert_eq!(outbox.slices().nth(1), Some(&b"d"[..]));
+        outbox.advance(usize::MAX);
+        assert_eq!((outbox.ahead, outbox.stock.held()), (0, outbox.held()));
     }
 
     #[test]

@@ -6,10 +6,11 @@ use frond_clock::Rng;
 use frond_wire::{Message, ServerInfo};
 
 use crate::account_limits::{TOO_MANY_CONNECTIONS, TOO_MANY_SUBS};
+use crate::calls::Call;
 use crate::connection::Frames;
 use crate::interest::Owner;
 use crate::link_login::Pending;
-use crate::links::{Bound, Call, Scope};
+use crate::links::{Bound, Scope};
 use crate::mapped_reply::MAPPED_REPLIES;
 use crate::publish::Origin;
 use crate::{
@@ -395,14 +396,14 @@ impl Upcalls for Up<'_> {
         }
     }
 
-    fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
-        let others = self.broker.links.iter().filter(|(id, _)| **id != self.id);
-        others
-            .filter_map(|(id, link)| {
-                let bound = link.bound.as_ref()?;
-                Some((*id, bound.scope.one()?, bound.peer.clone()))
-            })
-            .collect()
+    fn each_peer(&self, see: &mut dyn FnMut(LinkId, AccountId, &LinkPeer)) {
+        for (id, link) in self.broker.links.iter().filter(|(id, _)| **id != self.id) {
+            if let Some(bound) = &link.bound
+                && let Some(account) = bound.scope.one()
+            {
+                see(*id, account, &bound.peer);
+            }
+        }
     }
 
     fn address_of(&self, link: LinkId) -> Option<PeerAddr> {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use frond_account::AccountId;
 use frond_wire::{Dialect, Message};
 
+use crate::calls::Call;
 use crate::interest::{Change, Owner, Sub, Tie};
-use crate::links::{Bound, Call, Scope, SubKey};
-use crate::mapped_reply::{bare, name_hash};
+use crate::links::{Bound, Scope, SubKey};
+use crate::mapped_reply::{MAPPED_PREFIX, bare, name_hash};
 use crate::publish::{ACK_PREFIX, Origin, Publication};
 use crate::{Broker, LinkId, LinkKind, LinkPeer, ServerUrls, Wanted};
 
@@ -167,10 +168,9 @@ impl Broker {
         }
     }
 
+    /// Behind what a link that is being called is about to say.
     pub(crate) fn write_to_link_peer(&mut self, id: LinkId, bytes: &[u8]) {
-        if let Some(slot) = self.links.get(&id).and_then(|link| link.slot) {
-            self.write(slot, |out| out.extend_from_slice(bytes));
-        }
+        self.tell(id, Call::Write(bytes.into()));
     }
 
     /// Whether the peer of a link may want this too.
@@ -263,6 +263,14 @@ impl Broker {
         queues: &[&str],
     ) {
         if self.link_kind(id) != LinkKind::Leaf && self.take_mapped(id, account, message) {
+            return;
+        }
+        if self.link_kind(id) == LinkKind::Leaf && message.subject.starts_with(MAPPED_PREFIX) {
+            let publication = Publication {
+                leaf_cluster,
+                ..Publication::new(account, message, Origin::Link(id))
+            };
+            self.publish_mapped(&publication);
             return;
         }
         let (reply, shown) = match message.reply.and_then(split_shown) {

@@ -147,7 +147,13 @@ fn permits(rules: &SubjectRules, subject: &str) -> bool {
 }
 
 fn denied(filters: &[Box<str>], inner: &str) -> bool {
-    filters.iter().any(|filter| is_subset(inner, filter))
+    let begins_so = |filter: &str| match (filter.as_bytes().first(), inner.as_bytes().first()) {
+        (Some(b'*' | b'>'), _) => true,
+        (denied, given) => denied == given,
+    };
+    filters
+        .iter()
+        .any(|filter| begins_so(filter) && is_subset(inner, filter))
 }
 
 /// Rules with a queue group behind the subject deny that group alone.

@@ -241,6 +241,11 @@ impl Session {
         interests
     }
 
+    /// Whether interest from there may concern the peer.
+    pub(crate) const fn hears_of(&self, source: Source) -> bool {
+        !(self.isolated && matches!(source, Source::Link { .. }))
+    }
+
     /// spec: nats-server v2.15.1 `updateLeafNodesEx` and `updateSmap` in server/leafnode.go
     fn is_told(&self, change: &InterestChange<'_>) -> bool {
         if change.account != self.account

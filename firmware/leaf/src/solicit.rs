@@ -461,11 +461,11 @@ impl Solicit {
 fn dials_us(terms: &Terms, up: &dyn Upcalls) -> bool {
     let hub = &terms.peer;
     let is_the_same = |other: &LinkPeer| !other.is_hub && other.cluster == hub.cluster;
-    !hub.cluster.is_empty()
-        && up
-            .peers()
-            .iter()
-            .any(|(_, account, other)| *account == terms.account && is_the_same(other))
+    let mut dials = false;
+    up.each_peer(&mut |_, account, other| {
+        dials |= account == terms.account && is_the_same(other);
+    });
+    !hub.cluster.is_empty() && dials
 }
 
 /// What both ends of a loop say.

@@ -266,8 +266,10 @@ impl Upcalls for Mock {
         self.calls
             .push(format!("pack {} after {}", packing.name(), self.out.len()));
     }
-    fn peers(&self) -> Vec<(LinkId, AccountId, LinkPeer)> {
-        self.peers.clone()
+    fn each_peer(&self, see: &mut dyn FnMut(LinkId, AccountId, &LinkPeer)) {
+        for (link, account, peer) in &self.peers {
+            see(*link, *account, peer);
+        }
     }
     fn address_of(&self, link: LinkId) -> Option<PeerAddr> {
         let ip = core::net::Ipv4Addr::LOCALHOST.into();

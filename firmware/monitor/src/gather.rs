@@ -47,6 +47,7 @@ pub(crate) fn counts(view: &View<'_>) -> Counts {
                 .traffic
                 .out_msgs
                 .saturating_sub(totals.links.out_msgs),
+            shed: totals.traffic.shed.saturating_sub(totals.links.shed),
             out_bytes: totals
                 .traffic
                 .out_bytes

@@ -70,13 +70,7 @@ impl Node {
 
     /// The `cluster` block is another: all routes end, and those that are wanted now begin.
     pub(crate) fn reload_routes(&mut self, now: Now) {
-        let links = self.broker.link_statuses();
-        let links: Vec<_> = links.map(|(id, _, _)| id).collect();
-        for id in links {
-            if self.broker.link_kind(id) == LinkKind::Route {
-                self.broker.detach(now, id);
-            }
-        }
+        self.broker.detach_all(now, LinkKind::Route);
         self.set_route_port(now, self.ports.route);
         self.dial_routes(now);
     }

@@ -9,7 +9,7 @@ use frond_wire::ServerInfo;
 use crate::limits::PEERS_MAX;
 use crate::plan::Plan;
 use crate::pool::place_of;
-use crate::route::{Dialed, Reason, Route};
+use crate::route::{Dialed, Reason, Route, Told};
 use crate::target::Target;
 
 /// What the routes of one server know of each other. Clones are the same mesh.
@@ -49,6 +49,8 @@ struct Peer {
     has_lost: bool,
     /// Routes that wait for its places to become free.
     parked: Vec<LinkId>,
+    /// How to find it again: what others told of it while it was here.
+    told: Option<Told>,
 }
 
 /// The place of a connection among those to the same server.
@@ -102,6 +104,8 @@ pub(crate) struct Left {
     pub(crate) is_last: bool,
     /// Routes that may have a place now.
     pub(crate) parked: Vec<LinkId>,
+    /// How to find that server again.
+    pub(crate) told: Option<Told>,
 }
 
 impl Mesh {
@@ -209,6 +213,7 @@ impl Mesh {
             is_configured: false,
             has_lost: false,
             parked: Vec::new(),
+            told: None,
         });
         peer.is_configured |= asked.is_configured;
         let is_pool_new = peer.pool.iter().all(Option::is_none);
@@ -246,10 +251,15 @@ impl Mesh {
         peer.has_lost |= !matches!(place, Place::Pinned(_));
         let parked = core::mem::take(&mut peer.parked);
         let is_last = peer.links().next().is_none();
+        let told = peer.told.clone();
         if is_last {
             state.peers.remove(server_id);
         }
-        Left { is_last, parked }
+        Left {
+            is_last,
+            parked,
+            told,
+        }
     }
 
     /// A route, perhaps to a configured address, waits for a place; false when there is none to
@@ -359,6 +369,13 @@ impl Mesh {
         }
         let account = account.map(str::to_owned);
         state.coming.insert((server_id.into(), account))
+    }
+
+    /// Another server told of one that is connected: its connections may be dead already.
+    pub(crate) fn remember(&self, server_id: &str, told: Told) {
+        if let Some(peer) = self.0.borrow_mut().peers.get_mut(server_id) {
+            peer.told = Some(told);
+        }
     }
 
     /// A server that was heard of was lost, and is dialed again.

@@ -15,6 +15,8 @@ use crate::mesh::{Asked, Joined, Mesh, NoPlace, Place};
 use crate::session::{PeerFacts, Session};
 use crate::target::Target;
 
+pub(crate) use gossip::Told;
+
 /// One connection to a server of the same cluster, or the wish for one.
 #[derive(Debug)]
 pub struct Route {
@@ -451,6 +453,9 @@ impl Route {
             up.log(Level::Info, format!("route: server {name:?} is gone"));
             up.offer(id, ServerUrls::default());
             up.place_neighbour(id, "");
+        }
+        if let Some(told) = left.told.filter(|_| !self.dials_again()) {
+            self.pursue(id, &told, up);
         }
         for parked in left.parked {
             up.wake(parked);

@@ -82,7 +82,9 @@ impl Link for Plain {
             }
             // Stands for a peer that takes the place of all others.
             Op::Pong => {
-                for (other, _, _) in up.peers() {
+                let mut others = Vec::new();
+                up.each_peer(&mut |other, _, _| others.push(other));
+                for other in others {
                     up.evict(other, "duplicate", "Duplicate Remote LeafNode Connection");
                 }
             }

@@ -1,5 +1,5 @@
 use frond_broker::{
-    InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Upcalls, Via,
+    InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Source, Upcalls, Via,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
@@ -82,6 +82,16 @@ impl Link for Accept {
     fn interest(&mut self, _now: Now, change: &InterestChange<'_>, up: &mut dyn Upcalls) {
         if let State::Up(session) = &mut self.state {
             session.on_interest(change, up);
+        }
+    }
+
+    fn hears_of(&self, source: Source) -> bool {
+        match &self.state {
+            State::Up(session) => session.hears_of(source),
+            State::New
+            | State::AwaitingConnect { .. }
+            | State::Authenticating { .. }
+            | State::Closed => false,
         }
     }
 

@@ -22,20 +22,24 @@ pub(super) enum Namesake {
 /// spec: nats-server v2.15.1 `addLeafNodeConnection` in server/leafnode.go
 pub(super) fn namesake(account: AccountId, peer: &LinkPeer, up: &dyn Upcalls) -> Namesake {
     let own = up.link();
-    let found = up.peers().into_iter().find(|(link, bound, other)| {
-        *link != own
-            && *bound == account
+    let mut found = None;
+    up.each_peer(&mut |link, bound, other| {
+        let is_same = link != own
+            && bound == account
             && !peer.name.is_empty()
             && !peer.remote_account.is_empty()
             && other.name == peer.name
             && other.cluster == peer.cluster
             && other.remote_account == peer.remote_account
-            && !other.is_hub
+            && !other.is_hub;
+        if is_same && found.is_none() {
+            found = Some((link, other.server_id.clone()));
+        }
     });
     match found {
         None => Namesake::None,
-        Some((old, _, other)) if other.server_id == peer.server_id => Namesake::Former(old),
-        Some((old, _, other)) => Namesake::Other(old, other.server_id),
+        Some((old, id)) if id == peer.server_id => Namesake::Former(old),
+        Some((old, id)) => Namesake::Other(old, id),
     }
 }
 

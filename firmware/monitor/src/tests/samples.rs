@@ -33,6 +33,7 @@ pub(crate) const fn traffic(n: u64) -> Traffic {
         in_bytes: n * 10,
         out_msgs: n * 100,
         out_bytes: n * 1000,
+        shed: 0,
     }
 }
 

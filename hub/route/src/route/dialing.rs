@@ -26,6 +26,17 @@ impl Route {
         up.dial(&target.host, target.port, DIAL_TIMEOUT, name.as_deref());
     }
 
+    /// Whether this route outlives its connections.
+    pub(super) fn dials_again(&self) -> bool {
+        match &self.side {
+            Side::Accepted => false,
+            Side::Dialed(dialed) => match dialed.reason {
+                Reason::Configured | Reason::Told { .. } => true,
+                Reason::Further { .. } => false,
+            },
+        }
+    }
+
     /// Plans the next dial, or ends.
     pub(super) fn wait(&mut self, now: Now, words: &str, up: &mut dyn Upcalls) {
         let Side::Dialed(dialed) = &mut self.side else {

@@ -8,6 +8,15 @@ use crate::limits::CLIENT_URLS_MAX;
 use crate::mesh::Place;
 use crate::target::Target;
 
+/// What another server told of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    target: Target,
+    reason: Reason,
+    /// The connections for messages, and those for one account.
+    accounts: Vec<Option<String>>,
+}
+
 impl Route {
     /// Tells the other servers of a new one.
     ///
@@ -61,18 +70,26 @@ impl Route {
             let pinned = self.mesh.planned(|plan| plan.pinned.clone());
             accounts.extend(pinned.into_iter().map(Some));
         }
-        for account in accounts {
-            let welcome = self
-                .mesh
-                .welcomes(&info.server_id, account.as_deref(), &target);
-            if welcome {
-                let target = target.clone();
-                let target = self.mesh.with_own_user(target, info.auth_required);
-                let reason = Reason::Told {
-                    server_id: info.server_id.clone(),
-                    gossip: info.gossip_mode,
-                };
-                up.attach(self.mesh.route_to(&target, account, reason));
+        let reason = Reason::Told {
+            server_id: info.server_id.clone(),
+            gossip: info.gossip_mode,
+        };
+        let told = Told {
+            target: self.mesh.with_own_user(target, info.auth_required),
+            reason,
+            accounts,
+        };
+        self.pursue(&info.server_id, &told, up);
+        self.mesh.remember(&info.server_id, told);
+    }
+
+    /// Dials a server that others told of, unless it is connected or dialed.
+    pub(super) fn pursue(&self, server_id: &str, told: &Told, up: &mut dyn Upcalls) {
+        for account in &told.accounts {
+            let account = account.as_deref();
+            if self.mesh.welcomes(server_id, account, &told.target) {
+                let (reason, account) = (told.reason.clone(), account.map(str::to_owned));
+                up.attach(self.mesh.route_to(&told.target, account, reason));
             }
         }
     }

@@ -67,6 +67,8 @@ impl Link for Route {
             }
             (State::AwaitingInfo { .. } | State::AwaitingPeer { .. }, Op::Info(json)) => {
                 match ServerInfo::parse(json) {
+                    // News of other clusters may overtake what the peer says of itself.
+                    Ok(info) if !info.gateway.is_empty() => self.on_cluster(&info, up),
                     Ok(info) => self.on_first_info(now, info, up),
                     Err(_) => self.fail(now, None, "unreadable INFO", PROTOCOL_VIOLATION, up),
                 }
@@ -278,14 +280,7 @@ impl Route {
             };
             encode::info(up.out(), &answer);
         } else if !info.gateway.is_empty() {
-            let name = session.peer.name.clone();
-            if !up.hear_of_cluster(&info) {
-                let text = format!(
-                    "Received information about gateway {:?} from {name}, but gateway is not configured",
-                    info.gateway
-                );
-                up.log(Level::Error, format!("route: {text}"));
-            }
+            self.on_cluster(&info, up);
         } else if info.server_id != session.peer.id {
             self.on_told(&info, up);
         } else if info.ldm {
@@ -298,6 +293,16 @@ impl Route {
                     ..ServerUrls::default()
                 },
             );
+        }
+    }
+
+    fn on_cluster(&self, info: &ServerInfo, up: &mut dyn Upcalls) {
+        if !up.hear_of_cluster(info) {
+            let (gateway, name) = (&info.gateway, &info.server_name);
+            let text = format!(
+                "Received information about gateway {gateway:?} from {name}, but gateway is not configured"
+            );
+            up.log(Level::Error, format!("route: {text}"));
         }
     }
 
