@@ -1,22 +1,27 @@
-//! Two to six servers, some of them one cluster, some leafnodes of it or of each other, with bad
-//! lines between them and clients on each.
+//! Two to six servers, some of them clusters that gateways join, some leafnodes of them or of each
+//! other, with bad lines between them and clients on each.
 //!
 //! Lines are cut at any byte, fall silent or delay; pairs of servers can't reach each other for a
-//! while, and servers restart. While that goes on no message may return, arrive twice or reach two
+//! while, and servers restart, reload or lead their clients away. While that goes on no message may return, arrive twice or reach two
 //! members of a queue group. Then the faults end: all find each other again, soon know what all
 //! want, and each message reaches exactly whom it should.
 
 mod actions;
+mod broken;
 mod calm;
 mod events;
 mod faults;
 mod judge;
 mod lines;
 mod node;
+mod plans;
 mod probes;
 mod shape;
 mod topics;
+mod users;
 mod world;
+
+pub use broken::Variant;
 
 use world::World;
 
@@ -41,8 +46,8 @@ pub struct Report {
 
 /// One run of the world that follows from `seed`.
 #[must_use]
-pub fn run(seed: u64) -> Report {
-    World::new(seed).run()
+pub fn run(seed: u64, variant: Variant) -> Report {
+    World::new(seed, variant).run()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn link(seed: u64) -> ExitCode {
 fn links(from: u64, count: u64) -> ExitCode {
     let (mut failed, mut published, mut received) = (0, 0, 0);
     for seed in from..from.saturating_add(count) {
-        let [one, two] = [(); 2].map(|()| links_world::run(seed));
+        let [one, two] = [(); 2].map(|()| links_world::run(seed, links_world::Variant::Sound));
         published += one.published;
         received += one.received;
         let verdict = match one.hash == two.hash {

@@ -8,6 +8,8 @@ pub(crate) struct Client {
     pub(crate) conn: Conn,
     pub(crate) subs: BTreeMap<u32, Subscription>,
     pub(crate) next_sid: u32,
+    /// Whether it is told that it may not, now and then.
+    pub(crate) is_limited: bool,
     /// What the server said of itself last.
     pub(crate) info: String,
     unread: Vec<u8>,
@@ -25,6 +27,7 @@ pub(crate) struct Received {
     pub(crate) subject: String,
     pub(crate) sid: u32,
     pub(crate) reply: Option<String>,
+    pub(crate) header: String,
     pub(crate) payload: String,
 }
 
@@ -34,6 +37,7 @@ impl Client {
             conn,
             subs: BTreeMap::new(),
             next_sid: 1,
+            is_limited: false,
             info: String::new(),
             unread: Vec::new(),
         }
@@ -67,7 +71,23 @@ impl Client {
                         subject: (*subject).to_owned(),
                         sid: sid.parse().map_err(|_| line.clone())?,
                         reply: reply.first().map(|reply| (*reply).to_owned()),
+                        header: String::new(),
                         payload: String::from_utf8_lossy(&payload[..size]).into_owned(),
+                    });
+                    start = after + size + 2;
+                }
+                ["HMSG", subject, sid, reply @ .., head, size] => {
+                    let number = |word: &str| word.parse::<usize>().map_err(|_| line.clone());
+                    let (head, size) = (number(head)?, number(size)?);
+                    let Some(whole) = self.unread.get(after..after + size + 2) else {
+                        break;
+                    };
+                    received.push(Received {
+                        subject: (*subject).to_owned(),
+                        sid: sid.parse().map_err(|_| line.clone())?,
+                        reply: reply.first().map(|reply| (*reply).to_owned()),
+                        header: String::from_utf8_lossy(&whole[..head]).into_owned(),
+                        payload: String::from_utf8_lossy(&whole[head..size]).into_owned(),
                     });
                     start = after + size + 2;
                 }
@@ -75,7 +95,8 @@ impl Client {
                     self.info = line;
                     start = after;
                 }
-                ["-ERR", ..] | ["HMSG", ..] => return Err(format!("a client got {line}")),
+                ["-ERR", "'Permissions", ..] if self.is_limited => start = after,
+                ["-ERR", ..] => return Err(format!("a client got {line}")),
                 _ => start = after,
             }
         }

@@ -48,5 +48,5 @@ impl Trace {
     }
 }
 
-const TAIL_MAX: usize = 400;
+const TAIL_MAX: usize = 4_000;
 const SHOWN_BYTES_MAX: usize = 200;

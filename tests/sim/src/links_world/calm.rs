@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use frond_broker::{GatewayWay, LinkDetail, LinkStatus};
+
 use super::shape::Place;
+use super::topics::LEAFS_MAY_NOT;
 use super::world::World;
 use crate::link_world::line::{MILLI, SECOND};
 
@@ -35,14 +38,44 @@ impl World {
         for (number, place) in self.shape.nodes.iter().enumerate() {
             let targets = match place {
                 Place::Hub { routes, .. } => routes.as_slice(),
-                Place::Leaf { .. } => continue,
+                Place::Leaf { .. } => &[],
             };
+            if let Some(what) = self.given_up(number) {
+                return self.break_with(format!("node {number} no longer dials {what}"));
+            }
             for to in targets.iter().filter(|to| **to != number) {
                 if !self.is_after(number, *to) && self.broken.is_none() {
                     return self.break_with(format!("node {number} no longer dials node {to}"));
                 }
             }
         }
+    }
+
+    /// A hub or another cluster that a server is configured for, and neither has nor dials.
+    fn given_up(&self, node: usize) -> Option<String> {
+        let here = &self.nodes[node];
+        let statuses: Vec<_> = here.broker.link_statuses().collect();
+        let is_alive = |status: &LinkStatus| {
+            matches!(status.state, "up" | "dialing" | "handshaking" | "waiting")
+        };
+        let lost = here.remotes.iter().find(|remote| {
+            let mut own = statuses.iter().filter(|(id, _, _)| id == *remote);
+            !own.any(|(_, _, status)| is_alive(status))
+        });
+        if let Some(lost) = lost {
+            return Some(format!("its hub by {lost:?}"));
+        }
+        let Place::Hub { cluster, gates, .. } = &self.shape.nodes[node] else {
+            return None;
+        };
+        let others = gates.iter().flat_map(|gates| &gates.to).map(|(to, _)| *to);
+        let mut others = others.filter(|to| to != cluster);
+        let lost = others.find(|to| {
+            !statuses.iter().any(|(_, _, status)| {
+                is_alive(status) && gate_of(status) == Some((*to, GatewayWay::Outbound))
+            })
+        });
+        lost.map(|to| format!("cluster {to}"))
     }
 
     /// Whether a server has a connection to another of the cluster, or is about to dial it.
@@ -72,12 +105,20 @@ impl World {
                 let key = (to, what.to_owned());
                 found.get(&key).copied().unwrap_or(0)
             };
-            for to in (0..self.shape.hubs).filter(|to| self.shape.is_hub(node) && *to != node) {
+            let cluster = self.shape.cluster_of(node);
+            let servers = cluster.and_then(|own| self.shape.clusters.get(own).cloned());
+            for to in servers.into_iter().flatten().filter(|to| *to != node) {
                 let (pool, pinned) = self.shape.routes_between(node, to);
                 let there = (count(to, "pool"), count(to, "pinned"));
                 if there != (pool, pinned) {
                     let text = format!("node {node} has {there:?} routes to node {to}");
                     apart.push(format!("{text}, not {:?}", (pool, pinned)));
+                }
+            }
+            for (other, servers) in self.shape.clusters.iter().enumerate() {
+                let ways: usize = servers.clone().map(|to| count(to, "outbound")).sum();
+                if cluster.is_some_and(|own| own != other) && ways != 1 {
+                    apart.push(format!("node {node} has {ways} ways to cluster {other}"));
                 }
             }
             if let Place::Leaf { accounts, .. } = &self.shape.nodes[node] {
@@ -109,6 +150,10 @@ impl World {
             let what = match (status.kind, status.account.as_str()) {
                 ("route", "") => "pool",
                 ("route", _) => "pinned",
+                ("gateway", _) => match gate_of(&status) {
+                    Some((_, GatewayWay::Outbound)) => "outbound",
+                    Some((_, GatewayWay::Inbound)) | None => "inbound",
+                },
                 (_, account) => account,
             };
             *found.entry((other.node, what.to_owned())).or_default() += 1;
@@ -120,7 +165,10 @@ impl World {
     fn strange_interest(&self) -> Vec<String> {
         let mut strange = Vec::new();
         for node in &self.nodes {
-            let wanted: BTreeSet<_> = node.wanted_by_others().into_iter().collect();
+            // Of what limited leafnodes may not, each side is told another part.
+            let wanted = node.wanted_by_others().into_iter();
+            let wanted = wanted.filter(|(_, filter, _)| !filter.starts_with(LEAFS_MAY_NOT));
+            let wanted: BTreeSet<_> = wanted.collect();
             let mut wishes = BTreeSet::new();
             for other in self
                 .nodes
@@ -130,11 +178,12 @@ impl World {
                 for member in &other.clients {
                     if !self
                         .shape
-                        .reaches(member.account, other.number, node.number)
+                        .reaches(member.account, "", other.number, node.number)
                     {
                         continue;
                     }
-                    for sub in member.client.subs.values() {
+                    let subs = member.client.subs.values();
+                    for sub in subs.filter(|sub| !sub.filter.starts_with(LEAFS_MAY_NOT)) {
                         let queue = sub.queue.unwrap_or_default().to_owned();
                         wishes.insert((member.account, sub.filter.clone(), queue));
                     }
@@ -150,5 +199,16 @@ impl World {
             }
         }
         strange
+    }
+}
+
+/// The other cluster of a gateway, and which way messages go.
+fn gate_of(status: &LinkStatus) -> Option<(usize, GatewayWay)> {
+    match &status.detail {
+        LinkDetail::Gateway(detail) => {
+            let number = detail.gateway.strip_prefix('C')?.parse().ok()?;
+            Some((number, detail.way))
+        }
+        LinkDetail::Leaf | LinkDetail::Route(_) => None,
     }
 }

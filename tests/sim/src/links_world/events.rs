@@ -1,9 +1,11 @@
 use frond_broker::{Conn, Output};
 
+use super::actions::FORBIDDEN_SID;
 use super::judge::{At, Judge};
 use super::lines::End;
-use super::node::{arrival, number_of};
-use super::world::{Dial, Event, World};
+use super::node::{Member, arrival, number_of};
+use super::topics::CLIENTS_MAY_NOT;
+use super::world::{Answer, Dial, Event, World};
 use crate::link_world::client::Received;
 use crate::link_world::line::{Chunk, MILLI};
 
@@ -90,6 +92,9 @@ impl World {
             return;
         };
         let member = &self.nodes[node].clients[which];
+        if let Some(why) = self.forbidden(node, member, got) {
+            return self.break_with(why);
+        }
         // What was under way when the client unsubscribed may still arrive.
         let Some(sub) = member.client.subs.get(&got.sid) else {
             return;
@@ -100,8 +105,42 @@ impl World {
             account: member.account,
             sub,
         };
+        let answers = sub.queue.is_some() || got.sid % 2 == 1;
         if let Err(why) = self.judge.receive(at, got) {
-            self.break_with(why);
+            return self.break_with(why);
+        }
+        if let Some(reply) = got.reply.clone().filter(|_| answers) {
+            let (life, pause) = (self.nodes[node].life, self.rng.below(50 * MILLI));
+            let answer = Answer {
+                node,
+                life,
+                conn,
+                reply,
+            };
+            self.plan(pause, Event::Answer(answer));
+        }
+    }
+
+    /// What somebody got who may not.
+    fn forbidden(&self, node: usize, member: &Member, got: &Received) -> Option<String> {
+        let may_not = member.client.is_limited && got.subject.starts_with(CLIENTS_MAY_NOT);
+        if may_not || got.sid == FORBIDDEN_SID {
+            return Some(format!("{got:?} is not for a limited client"));
+        }
+        let (from, subject) = self.judge.origin(&got.payload)?;
+        let reaches = self.shape.reaches(member.account, subject, from, node);
+        (!reaches).then(|| format!("{got:?} came from node {from} to node {node}"))
+    }
+
+    /// A client answers what it got, if it is still there.
+    pub(super) fn answer(&mut self, answer: &Answer) {
+        let Answer { node, life, .. } = *answer;
+        if self.nodes[node].life != life {
+            return;
+        }
+        if let Some(which) = self.place_of(node, answer.conn) {
+            let id = self.publish(node, which, &answer.reply, false);
+            self.answers.push((id, answer.reply.clone()));
         }
     }
 

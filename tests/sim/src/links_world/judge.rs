@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use frond_broker::Conn;
 use frond_subject::matches;
 
+use super::actions::{INBOX, header_of};
 use crate::link_world::client::{Received, Subscription};
 
 /// What was published and who got it: finds what should never be.
@@ -22,6 +23,20 @@ struct Published {
     account: &'static str,
     subject: String,
     from: usize,
+    may: bool,
+}
+
+/// What a client is about to publish.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draft<'a> {
+    pub(super) account: &'static str,
+    pub(super) subject: &'a str,
+    /// The server, and which of its starts.
+    pub(super) from: (usize, u64),
+    /// Makes it longer.
+    pub(super) filling: usize,
+    /// Whether the client may say that.
+    pub(super) may: bool,
 }
 
 /// A subscription, and where it is.
@@ -34,26 +49,26 @@ pub(super) struct At<'a> {
 }
 
 impl Judge {
-    /// The number and payload of a new message, which names it and the start of its server;
-    /// `filling` makes it longer.
-    pub(super) fn publish(
-        &mut self,
-        account: &'static str,
-        subject: &str,
-        (from, life): (usize, u64),
-        filling: usize,
-    ) -> (u64, String) {
+    /// The number and payload of a new message, which names it and the start of its server.
+    pub(super) fn publish(&mut self, draft: Draft<'_>) -> (u64, String) {
         let id = self.published.len() as u64 + 1;
-        let subject = subject.to_owned();
+        let (from, life) = draft.from;
         self.published.insert(
             id,
             Published {
-                account,
-                subject,
+                account: draft.account,
+                subject: draft.subject.to_owned(),
                 from,
+                may: draft.may,
             },
         );
-        (id, format!("<{life}:{id}>{}", ".".repeat(filling)))
+        (id, format!("<{life}:{id}>{}", ".".repeat(draft.filling)))
+    }
+
+    /// The server that a message entered, and its subject.
+    pub(super) fn origin(&self, payload: &str) -> Option<(usize, &str)> {
+        let published = self.published.get(&id_of(payload)?)?;
+        Some((published.from, &published.subject))
     }
 
     pub(super) fn published(&self) -> u64 {
@@ -68,6 +83,12 @@ impl Judge {
         let is_wanted = published.subject == got.subject && matches(&at.sub.filter, &got.subject);
         if !is_wanted || published.account != at.account {
             return Err(format!("{got:?} was not asked for by {at:?}"));
+        }
+        if !published.may {
+            return Err(format!("{got:?} was not permitted"));
+        }
+        if got.header != header_of(id) {
+            return Err(format!("{got:?} has another header"));
         }
         self.received += 1;
         self.crossed += u64::from(published.from != at.node);
@@ -89,18 +110,23 @@ impl Judge {
         Ok(())
     }
 
-    /// Looks at bytes on their way to a start of a server: nothing it sent may come back. While
+    /// Looks at bytes on their way to a start of a server: nothing it sent may come back. An answer
+    /// that crossed clusters under another name reached nobody where it came from, so whoever listens there
+    /// gets it from the cluster that asked, as with nats-server. While
     /// members of a queue group come and go, a server that has none left may pass a message on
     /// (`may_pass`), and whoever sent it may have one.
     pub(super) fn watch_line(life: u64, bytes: &[u8], may_pass: bool) -> Result<(), String> {
         let mark = format!("<{life}:");
         let mut head: &[u8] = &[];
         for line in bytes.split(|byte| *byte == b'\n') {
-            if line.starts_with(mark.as_bytes()) && !(may_pass && names_a_group(head)) {
+            let may_return = is_answer(head) || (may_pass && names_a_group(head));
+            if line.starts_with(mark.as_bytes()) && !may_return {
                 let head = String::from_utf8_lossy(head);
                 return Err(format!("on its way back to its origin: {head:?}"));
             }
-            head = line;
+            if HEADS.iter().any(|verb| line.starts_with(verb)) {
+                head = line;
+            }
         }
         Ok(())
     }
@@ -117,10 +143,18 @@ impl Judge {
     }
 }
 
+/// `RMSG A inb.7 5` or `LMSG inb.7 5`.
+fn is_answer(head: &[u8]) -> bool {
+    let words = head.split(|byte| *byte == b' ').skip(1).take(2);
+    words
+        .into_iter()
+        .any(|word| word.starts_with(INBOX.as_bytes()))
+}
+
 /// `RMSG A a.b | q1 5`.
 fn names_a_group(head: &[u8]) -> bool {
     let mut words = head.split(|byte| *byte == b' ');
-    head.starts_with(b"RMSG ") && words.any(|word| word == b"|" || word == b"+")
+    !head.starts_with(b"LMSG ") && words.any(|word| word == b"|" || word == b"+")
 }
 
 /// `<7:12>…` is message 12.
@@ -128,3 +162,6 @@ fn id_of(payload: &str) -> Option<u64> {
     let (name, _) = payload.strip_prefix('<')?.split_once('>')?;
     name.split_once(':')?.1.parse().ok()
 }
+
+/// How messages between servers begin.
+const HEADS: [&[u8]; 3] = [b"RMSG ", b"HMSG ", b"LMSG "];

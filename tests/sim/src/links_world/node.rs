@@ -1,17 +1,21 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use frond_account::{AccountId, AccountPlan, Directory, Login, Plan, Secret, UserPlan};
+use frond_account::AccountId;
 use frond_broker::{
-    Arrival, Broker, Conn, Limits, LinkStatus, Next, PeerAddr, ServerFacts, ServerUrls, Setup,
+    Arrival, Broker, Conn, Limits, Link, LinkId, LinkKind, LinkStatus, Next, PeerAddr, ServerFacts,
+    ServerUrls, Setup,
 };
 use frond_clock::{Now, Rng};
+use frond_gateway::Clusters;
 use frond_leaf::{Accept, Listener, Remote, RemoteUrl, Solicit};
 use frond_route::Mesh;
 use frond_wire::ServerInfo;
 
+use super::broken::Variant;
 use super::shape::Place;
 use super::topics::ACCOUNTS;
+use super::users::{PASSWORD, directory, leaf_user};
 use crate::link_world::client::Client;
 
 /// One server and its clients.
@@ -23,6 +27,11 @@ pub(super) struct Node {
     pub(super) broker: Broker,
     /// What its routes share; none on a leafnode.
     pub(super) mesh: Option<Mesh>,
+    /// What its gateways share, if there are other clusters.
+    clusters: Option<Clusters>,
+    /// A leafnode's links to its hubs.
+    pub(super) remotes: Vec<LinkId>,
+    variant: Variant,
     pub(super) clients: Vec<Member>,
     accounts: Vec<AccountId>,
     /// Until when it doesn't take calls.
@@ -45,24 +54,16 @@ impl Node {
         number: usize,
         life: u64,
         place: &Place,
-        now: Now,
-        rng: &mut Rng,
+        variant: Variant,
+        (now, rng): (Now, &mut Rng),
     ) -> Result<Self, String> {
         let directory = directory()?;
         let accounts = ACCOUNTS
             .iter()
             .filter_map(|name| directory.find(name))
             .collect();
-        let mut mesh = None;
-        let mut cluster = (format!("leaf{number}"), false);
-        if let Place::Hub { .. } = place {
-            let plan = super::shape::plan(number, place)?;
-            let made = Mesh::new(plan, rng.base62(12));
-            cluster = made.cluster();
-            mesh = Some(made);
-        }
-        let mut broker = Broker::new(Setup {
-            facts: facts(number, life, cluster),
+        let broker = Broker::new(Setup {
+            facts: facts(number, life, (format!("leaf{number}"), false)),
             info: ServerInfo {
                 max_payload: 1_048_576,
                 headers: true,
@@ -72,31 +73,92 @@ impl Node {
             directory,
             rng: Rng::seeded(rng.next_u64()),
         });
-        broker.set_own_urls(ServerUrls {
-            tcp: vec![client_url(number)],
-            websocket: Vec::new(),
-            leafnode: vec![format!("{}:{LEAF_PORT}", host(number))],
-        });
-        for link in mesh.iter().flat_map(Mesh::configured) {
-            broker.attach(now, link);
-        }
-        if let Place::Leaf { parents, accounts } = place {
-            for account in accounts {
-                let remote = remote(account, parents);
-                broker.attach(now, Box::new(Solicit::new(remote)));
-            }
-        }
-        Ok(Self {
+        let mut node = Self {
             number,
             life,
             broker,
-            mesh,
+            mesh: None,
+            clusters: None,
+            remotes: Vec::new(),
+            variant,
             clients: Vec::new(),
             accounts,
             away_until: 0,
             unparsed: BTreeMap::new(),
             next_conn: life << 32,
-        })
+        };
+        node.broker.set_own_urls(ServerUrls {
+            tcp: vec![client_url(number)],
+            websocket: Vec::new(),
+            leafnode: vec![format!("{}:{LEAF_PORT}", host(number))],
+        });
+        node.begin_links(now, place)?;
+        node.begin_gateways(now, place)?;
+        Ok(node)
+    }
+
+    /// All links to hubs or to the cluster begin, as after a start.
+    fn begin_links(&mut self, now: Now, place: &Place) -> Result<(), String> {
+        match place {
+            Place::Hub { .. } => {
+                let config = super::plans::config(self.number, place)?;
+                let plan = frond_route::Plan::configured(&config, Some("$SYS"), ROUTE_PORT);
+                // A server makes up one name for as long as it runs.
+                let mesh = Mesh::new(plan, Rng::seeded(self.life).base62(12));
+                let (name, is_dynamic) = mesh.cluster();
+                self.broker.rename_cluster(&name, is_dynamic);
+                for link in mesh.configured() {
+                    self.attach(now, link);
+                }
+                self.mesh = Some(mesh);
+            }
+            Place::Leaf {
+                parents,
+                accounts,
+                is_limited,
+            } => {
+                for account in accounts {
+                    let remote = remote(account, parents, *is_limited);
+                    let remote = self.attach(now, Box::new(Solicit::new(remote)));
+                    self.remotes.push(remote);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_gateways(&mut self, now: Now, place: &Place) -> Result<(), String> {
+        let Place::Hub { gates: Some(_), .. } = place else {
+            return Ok(());
+        };
+        let config = super::plans::config(self.number, place)?;
+        let own = host(self.number);
+        let plan = frond_gateway::Plan::configured(&config, own.clone(), GATEWAY_PORT);
+        self.broker
+            .set_gateway(&plan.name, &format!("{own}:{GATEWAY_PORT}"));
+        let clusters = Clusters::new(plan);
+        for link in clusters.configured() {
+            self.attach(now, link);
+        }
+        self.clusters = Some(clusters);
+        Ok(())
+    }
+
+    fn attach(&mut self, now: Now, link: Box<dyn Link>) -> LinkId {
+        self.broker.attach(now, self.variant.wrap(link))
+    }
+
+    /// What it is told of the cluster, or of its hubs, is another: those links begin anew.
+    pub(super) fn reload(&mut self, now: Now, place: &Place) -> Result<(), String> {
+        match place {
+            Place::Hub { .. } => self.broker.detach_all(now, LinkKind::Route),
+            Place::Leaf { .. } => {
+                for id in core::mem::take(&mut self.remotes) {
+                    self.broker.detach(now, id);
+                }
+            }
+        }
+        self.begin_links(now, place)
     }
 
     pub(super) const fn new_conn(&mut self) -> Conn {
@@ -104,20 +166,18 @@ impl Node {
         Conn(self.next_conn)
     }
 
-    /// Another server called one of the two ports.
+    /// Another server called one of the ports.
     pub(super) fn accept(&mut self, now: Now, conn: Conn, port: u16, from: usize) {
-        let arrival = arrival(from);
-        match &self.mesh {
-            Some(mesh) if port == ROUTE_PORT => {
-                let link = mesh.accept();
-                self.broker.accept(now, conn, arrival, link);
-            }
-            Some(_) | None => {
+        let link = match (&self.mesh, &self.clusters) {
+            (Some(mesh), _) if port == ROUTE_PORT => mesh.accept(),
+            (_, Some(clusters)) if port == GATEWAY_PORT => clusters.accept(),
+            _ => {
                 let listener = Listener::new(host(self.number), LEAF_PORT);
-                let link = Accept::new(listener, conn.0);
-                self.broker.accept(now, conn, arrival, Box::new(link));
+                Box::new(Accept::new(listener, conn.0))
             }
-        }
+        };
+        let link = self.variant.wrap(link);
+        self.broker.accept(now, conn, arrival(from), link);
     }
 
     /// Bytes for a link, in the pieces in which they happen to come.
@@ -175,7 +235,7 @@ impl Node {
         let mut wanted: Vec<_> = self
             .broker
             .subscriptions()
-            .filter(|sub| sub.cid > 0 && !is_client(sub.cid) && !sub.subject.starts_with("$LDS."))
+            .filter(|sub| sub.cid > 0 && !is_client(sub.cid) && is_of_clients(sub.subject))
             .filter_map(|sub| {
                 let index = self.accounts.iter().position(|id| *id == sub.account)?;
                 let queue = sub.queue.unwrap_or_default().to_owned();
@@ -186,6 +246,13 @@ impl Node {
         wanted.dedup();
         wanted
     }
+}
+
+/// Whether a subject is not one that servers have among themselves.
+fn is_of_clients(subject: &str) -> bool {
+    !["$LDS.", "_GR_.", "$GR."]
+        .iter()
+        .any(|own| subject.starts_with(own))
 }
 
 /// Where a server is.
@@ -211,39 +278,14 @@ pub(super) const fn arrival(from: usize) -> Arrival {
     })
 }
 
-fn remote(account: &str, parents: &[usize]) -> Remote {
+fn remote(account: &str, parents: &[usize], is_limited: bool) -> Remote {
     let urls = parents.iter().map(|parent| {
         let mut url = RemoteUrl::new(host(*parent), LEAF_PORT);
-        url.user = Some(account.to_lowercase());
+        url.user = Some(leaf_user(account, is_limited));
         url.pass = Some(frond_leaf::Secret(PASSWORD.into()));
         url
     });
     Remote::new(account, urls.collect())
-}
-
-fn directory() -> Result<Directory, String> {
-    let plan = Plan {
-        accounts: ACCOUNTS
-            .map(|name| AccountPlan {
-                name: name.to_owned(),
-                ..AccountPlan::default()
-            })
-            .into(),
-        users: ACCOUNTS
-            .map(|name| UserPlan {
-                only: None,
-                proxy_required: false,
-                login: Login::Password {
-                    user: name.to_lowercase(),
-                    secret: Secret::new(PASSWORD),
-                },
-                account: Some(name.to_owned()),
-                permissions: None,
-            })
-            .into(),
-        ..Plan::default()
-    };
-    Directory::build(&plan, None).map_err(|error| format!("{error:?}"))
 }
 
 fn facts(number: usize, life: u64, cluster: (String, bool)) -> ServerFacts {
@@ -262,4 +304,4 @@ fn facts(number: usize, life: u64, cluster: (String, bool)) -> ServerFacts {
 
 pub(super) const ROUTE_PORT: u16 = 6222;
 pub(super) const LEAF_PORT: u16 = 7422;
-pub(super) const PASSWORD: &str = "word";
+pub(super) const GATEWAY_PORT: u16 = 7222;

@@ -1,17 +1,20 @@
-use frond_clock::Rng;
-use frond_config::{Nothing, load_text};
-use frond_route::Plan;
+use core::ops::Range;
+use std::collections::BTreeSet;
 
-use super::node::{ROUTE_PORT, host};
-use super::topics::ACCOUNTS;
+use frond_clock::Rng;
+
+use super::plans::Gates;
+use super::topics::{ACCOUNTS, LEAFS_MAY_NOT};
 
 /// Which servers there are, and who is to find whom.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
-    /// By their numbers: first those of the cluster, then leafnodes.
+    /// By their numbers: first those of the clusters, then leafnodes.
     pub(super) nodes: Vec<Place>,
-    /// How many are of the cluster.
+    /// How many are of a cluster.
     pub(super) hubs: usize,
+    /// The servers of each.
+    pub(super) clusters: Vec<Range<usize>>,
 }
 
 /// What one server is told of the others.
@@ -19,6 +22,8 @@ pub(super) struct Shape {
 pub(super) enum Place {
     /// One of a cluster.
     Hub {
+        /// Which one.
+        cluster: usize,
         /// Servers to dial, perhaps itself.
         routes: Vec<usize>,
         /// As configured: -1 is no pool.
@@ -27,6 +32,8 @@ pub(super) enum Place {
         pins: bool,
         /// Whether the cluster's name is given.
         is_named: bool,
+        /// The other clusters, when there are any.
+        gates: Option<Gates>,
     },
     /// A leafnode.
     Leaf {
@@ -34,6 +41,8 @@ pub(super) enum Place {
         parents: Vec<usize>,
         /// The accounts that it has a remote for.
         accounts: Vec<&'static str>,
+        /// Whether its users may not speak of everything.
+        is_limited: bool,
     },
 }
 
@@ -41,19 +50,29 @@ impl Shape {
     pub(super) fn random(rng: &mut Rng) -> Self {
         let count = 2 + pick(rng, 5);
         let hubs = 1 + pick(rng, count);
-        let mut nodes = cluster(hubs, rng);
+        let clusters = split(hubs, rng);
+        let gates = super::plans::gates(&clusters, rng);
+        let mut nodes = Vec::new();
+        for (number, servers) in clusters.iter().enumerate() {
+            nodes.extend(cluster(number, servers, &gates, rng));
+        }
         for number in hubs..count {
             nodes.push(leaf(number, hubs, rng));
         }
-        Self { nodes, hubs }
+        Self {
+            nodes,
+            hubs,
+            clusters,
+        }
     }
 
-    /// Whether a server is of the cluster.
-    pub(super) const fn is_hub(&self, node: usize) -> bool {
-        node < self.hubs
+    /// Which cluster a server is of.
+    pub(super) fn cluster_of(&self, node: usize) -> Option<usize> {
+        let mut clusters = self.clusters.iter();
+        clusters.position(|servers| servers.contains(&node))
     }
 
-    /// How many connections for messages two servers of the cluster have, and how many for one
+    /// How many connections for messages two servers of a cluster have, and how many for one
     /// account alone.
     pub(super) fn routes_between(&self, one: usize, other: usize) -> (usize, usize) {
         let of = |node: usize| match &self.nodes[node] {
@@ -72,17 +91,42 @@ impl Shape {
         }
     }
 
-    /// Whether an account's messages of one server are for another.
-    pub(super) fn reaches(&self, account: &str, from: usize, to: usize) -> bool {
-        self.island(account, from) == self.island(account, to)
+    /// Whether servers of a cluster disagree about which of their connections is whose: then
+    /// messages may overtake interest.
+    pub(super) fn has_odd_pools(&self) -> bool {
+        self.clusters.iter().any(|servers| {
+            let sizes = servers.clone().filter_map(|node| match &self.nodes[node] {
+                Place::Hub { pool_size, .. } => Some(*pool_size),
+                Place::Leaf { .. } => None,
+            });
+            sizes.collect::<BTreeSet<_>>().len() > 1
+        })
     }
 
-    /// The topmost server that an account's messages get to: for all of the cluster the same.
-    fn island(&self, account: &str, mut node: usize) -> usize {
+    /// Whether an account's messages on `subject` of one server are for another.
+    pub(super) fn reaches(&self, account: &str, subject: &str, from: usize, to: usize) -> bool {
+        self.island(account, subject, from) == self.island(account, subject, to)
+    }
+
+    /// Whether no leafnode keeps `subject` from anybody.
+    pub(super) fn is_open(&self, subject: &str) -> bool {
+        let limits = |place: &Place| matches!(place, Place::Leaf { is_limited, .. } if *is_limited);
+        !subject.starts_with(LEAFS_MAY_NOT) || !self.nodes.iter().any(limits)
+    }
+
+    /// The topmost server that an account's messages get to: for all clusters the same.
+    fn island(&self, account: &str, subject: &str, mut node: usize) -> usize {
         loop {
             match &self.nodes[node] {
                 Place::Hub { .. } => return 0,
-                Place::Leaf { parents, accounts } if accounts.contains(&account) => {
+                Place::Leaf { is_limited, .. }
+                    if *is_limited && subject.starts_with(LEAFS_MAY_NOT) =>
+                {
+                    return node;
+                }
+                Place::Leaf {
+                    parents, accounts, ..
+                } if accounts.contains(&account) => {
                     node = parents[0];
                 }
                 Place::Leaf { .. } => return node,
@@ -91,20 +135,39 @@ impl Shape {
     }
 }
 
-/// How the servers of the cluster know of each other is one of four ways; all become a full mesh.
-fn cluster(hubs: usize, rng: &mut Rng) -> Vec<Place> {
+/// Some clusters, each at least one server.
+fn split(hubs: usize, rng: &mut Rng) -> Vec<Range<usize>> {
+    let count = 1 + pick(rng, hubs.min(3));
+    let mut ends: Vec<usize> = (1..count).map(|_| 1 + pick(rng, hubs)).collect();
+    ends.push(hubs);
+    ends.sort_unstable();
+    ends.dedup();
+    let starts = core::iter::once(0).chain(ends.clone());
+    starts.zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// How the servers of a cluster know of each other is one of four ways; all become a full mesh.
+fn cluster(
+    cluster: usize,
+    servers: &Range<usize>,
+    gates: &[Option<Gates>],
+    rng: &mut Rng,
+) -> Vec<Place> {
     let way = pick(rng, 4);
     let pool_size = random_pool(rng);
     let (pool_differs, names) = (pick(rng, 3) == 0, pick(rng, 4));
     let pins = pick(rng, 3) == 0;
+    let (first, count) = (servers.start, servers.len());
     let hub = |number: usize| {
         let routes = match way {
-            0 => (0..hubs).collect(),
-            1 => vec![0],
-            2 => vec![number.saturating_sub(1)],
-            _ => vec![(number + 1) % hubs, number],
+            0 => servers.clone().collect(),
+            1 => vec![first],
+            2 => vec![number.saturating_sub(1).max(first)],
+            _ => vec![first + (number - first + 1) % count, number],
         };
+        let gates = gates[number].clone();
         Place::Hub {
+            cluster,
             routes,
             pool_size: if pool_differs {
                 random_pool(rng)
@@ -113,20 +176,22 @@ fn cluster(hubs: usize, rng: &mut Rng) -> Vec<Place> {
             },
             pins,
             is_named: match names {
+                _ if gates.is_some() => true,
                 0 => false,
                 1 => pick(rng, 2) == 0,
                 _ => true,
             },
+            gates,
         }
     };
-    (0..hubs).map(hub).collect()
+    servers.clone().map(hub).collect()
 }
 
 fn random_pool(rng: &mut Rng) -> i64 {
     [-1, 1, 2, 3, 3][pick(rng, 5)]
 }
 
-/// A leafnode of one or two servers of the cluster, or of another leafnode.
+/// A leafnode of one or two servers of clusters, or of another leafnode.
 fn leaf(number: usize, hubs: usize, rng: &mut Rng) -> Place {
     let parent = pick(rng, number);
     let mut parents = vec![parent];
@@ -139,36 +204,13 @@ fn leaf(number: usize, hubs: usize, rng: &mut Rng) -> Place {
         1 => vec![ACCOUNTS[1]],
         _ => ACCOUNTS.to_vec(),
     };
-    Place::Leaf { parents, accounts }
+    Place::Leaf {
+        parents,
+        accounts,
+        is_limited: pick(rng, 3) == 0,
+    }
 }
 
 pub(super) fn pick(rng: &mut Rng, of: usize) -> usize {
     rng.below(of as u64) as usize
-}
-
-/// What a server of the cluster reads in its configuration.
-pub(super) fn plan(number: usize, place: &Place) -> Result<Plan, String> {
-    let Place::Hub {
-        routes,
-        pool_size,
-        pins,
-        is_named,
-    } = place
-    else {
-        return Err("a leafnode has no routes".to_owned());
-    };
-    let urls: Vec<String> = routes
-        .iter()
-        .map(|to| format!("\"nats-route://{}:{ROUTE_PORT}\"", host(*to)))
-        .collect();
-    let name = if *is_named { "name: \"C\"" } else { "" };
-    let accounts = if *pins { ACCOUNTS[0] } else { "" };
-    let text = format!(
-        "cluster {{ {name}\n listen: \"{}:{ROUTE_PORT}\"\n routes: [{}]\n pool_size: {pool_size}\n \
-         accounts: [{accounts}]\n compression: off\n ping_interval: \"5s\" }}",
-        host(number),
-        urls.join(", "),
-    );
-    let loaded = load_text(&text, "node.conf", &Nothing).map_err(|errors| errors.to_string())?;
-    Ok(Plan::configured(&loaded.config, Some("$SYS"), ROUTE_PORT))
 }

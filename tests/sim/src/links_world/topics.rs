@@ -7,10 +7,16 @@ use super::shape::pick;
 /// Accounts; also the names of their users in small letters.
 pub(super) const ACCOUNTS: [&str; 2] = ["A", "B"];
 
-pub(super) const SUBJECTS: [&str; 4] = ["a.b", "a.c", "b.c", "c.d.e"];
+pub(super) const SUBJECTS: [&str; 5] = ["a.b", "a.c", "b.c", "c.d.e", "x.y"];
 
-const FILTERS: [&str; 9] = [
-    "a.b", "a.*", "a.>", "a.c", "b.c", "*.c", ">", "c.>", "c.*.e",
+/// Limited clients neither publish here nor receive.
+pub(super) const CLIENTS_MAY_NOT: &str = "c.";
+
+/// Limited leafnodes neither.
+pub(super) const LEAFS_MAY_NOT: &str = "x.";
+
+const FILTERS: [&str; 11] = [
+    "a.b", "a.*", "a.>", "a.c", "b.c", "*.c", ">", "c.>", "c.*.e", "x.y", "x.*",
 ];
 
 const QUEUES: [Option<&str>; 4] = [None, None, Some("q1"), Some("q2")];

@@ -4,6 +4,7 @@ use frond_broker::{Conn, LinkId};
 use frond_clock::{Instant, Now, Rng, Timestamp};
 
 use super::Report;
+use super::broken::Variant;
 use super::judge::Judge;
 use super::lines::Lines;
 use super::node::Node;
@@ -24,6 +25,9 @@ pub(super) struct World {
     /// The longest way of a chunk.
     pub(super) late: u64,
     pub(super) judge: Judge,
+    /// Answers so far, and where each is wanted.
+    pub(super) answers: Vec<(u64, String)>,
+    pub(super) variant: Variant,
     pub(super) trace: Trace,
     pub(super) broken: Option<String>,
     events: BTreeMap<(u64, u64), Event>,
@@ -42,6 +46,19 @@ pub(super) enum Event {
     Dialed(Dial),
     /// Nobody answered it.
     TimedOut(Dial),
+    /// A client answers.
+    Answer(Answer),
+    /// A server that asked its clients to leave goes, if it is still the same.
+    Leave { node: usize, life: u64 },
+}
+
+/// What a client is about to answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) node: usize,
+    pub(super) life: u64,
+    pub(super) conn: Conn,
+    pub(super) reply: String,
 }
 
 /// A dial of one start of a server.
@@ -55,7 +72,7 @@ pub(super) struct Dial {
 }
 
 impl World {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, variant: Variant) -> Self {
         let mut rng = Rng::seeded(seed);
         let shape = Shape::random(&mut rng);
         let mut world = Self {
@@ -66,6 +83,8 @@ impl World {
             lines: Lines::default(),
             late: 400 * MILLI,
             judge: Judge::default(),
+            answers: Vec::new(),
+            variant,
             trace: Trace::new(),
             broken: None,
             events: BTreeMap::new(),
@@ -75,7 +94,8 @@ impl World {
         world.trace.note(format_args!("{:?}", world.shape));
         for (number, place) in world.shape.nodes.iter().enumerate() {
             world.lives += 1;
-            match Node::start(number, world.lives, place, Now::default(), &mut world.rng) {
+            let with = (Now::default(), &mut world.rng);
+            match Node::start(number, world.lives, place, variant, with) {
                 Ok(node) => world.nodes.push(node),
                 Err(why) => world.broken = Some(why),
             }
@@ -104,7 +124,7 @@ impl World {
     fn live(&mut self) {
         for node in 0..self.nodes.len() {
             for _ in 0..2 {
-                self.join(node, None);
+                self.join(node, None, false);
             }
             if pick(&mut self.rng, 3) == 0 {
                 self.nodes[node].away_until = self.rng.below(5 * SECOND);
@@ -116,8 +136,20 @@ impl World {
         if self.broken.is_some() {
             return;
         }
-        self.events
-            .retain(|_, event| !matches!(event, Event::Act | Event::Fault));
+        let mut leaving = Vec::new();
+        self.events.retain(|_, event| match event {
+            Event::Leave { node, life } => {
+                leaving.push((*node, *life));
+                false
+            }
+            Event::Act | Event::Fault => false,
+            Event::Arrive(..) | Event::Dialed(_) | Event::TimedOut(_) | Event::Answer(_) => true,
+        });
+        for (node, life) in leaving {
+            if self.nodes[node].life == life {
+                self.restart(node);
+            }
+        }
         for node in &mut self.nodes {
             node.away_until = 0;
         }
@@ -184,6 +216,9 @@ impl World {
             Event::Arrive(line, side) => self.arrive(line, side),
             Event::Dialed(dial) => self.dialed(dial),
             Event::TimedOut(dial) => self.dial_failed(&dial, "i/o timeout"),
+            Event::Answer(answer) => self.answer(&answer),
+            Event::Leave { node, life } if self.nodes[node].life == life => self.restart(node),
+            Event::Leave { .. } => {}
         }
     }
 
