@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use interop::Server;
@@ -81,11 +81,21 @@ struct Count {
 /// When the server loses a connection.
 #[must_use]
 pub fn flow(server: &Server, carrier: &Carrier, flow: Flow, messages: u64) -> Sample {
+    flow_between(&[server], carrier, flow, messages)
+}
+
+/// The same from the first of some servers to the last.
+pub(crate) fn flow_between(
+    servers: &[&Server],
+    carrier: &Carrier,
+    flow: Flow,
+    messages: u64,
+) -> Sample {
     let each = messages / u64::try_from(flow.lanes).expect("few");
     let lanes: Vec<Lane> = (0..flow.lanes)
-        .map(|nth| lane(server, carrier, flow, nth))
+        .map(|nth| lane(servers, carrier, flow, nth))
         .collect();
-    let measure = Measure::begin(server);
+    let measure = Measure::begin(servers);
     std::thread::scope(|scope| {
         for mut lane in lanes {
             let total = each * lane.delivered_bytes;
@@ -109,10 +119,12 @@ pub fn flow(server: &Server, carrier: &Carrier, flow: Flow, messages: u64) -> Sa
         Sharing::Queue => 1,
     };
     let lanes = u64::try_from(flow.lanes).expect("few");
-    measure.end(server, each * lanes * subscribers, latencies())
+    measure.end(servers, each * lanes * subscribers, latencies())
 }
 
-fn lane(server: &Server, carrier: &Carrier, flow: Flow, nth: usize) -> Lane {
+fn lane(servers: &[&Server], carrier: &Carrier, flow: Flow, nth: usize) -> Lane {
+    let (from, to) = (servers[0], servers[servers.len() - 1]);
+    let mut publisher = Conn::open(from, carrier);
     let header: &[u8] = if flow.headers {
         b"NATS/1.0\r\nA-Key: some value\r\n\r\n"
     } else {
@@ -120,7 +132,7 @@ fn lane(server: &Server, carrier: &Carrier, flow: Flow, nth: usize) -> Lane {
     };
     let shared = Arc::<Count>::default();
     let readers = (0..flow.subscribers).map(|_| {
-        let mut conn = Conn::open(server, carrier);
+        let mut conn = Conn::open(to, carrier);
         let queue = if flow.sharing == Sharing::Queue {
             "q "
         } else {
@@ -129,13 +141,16 @@ fn lane(server: &Server, carrier: &Carrier, flow: Flow, nth: usize) -> Lane {
         let filter = if flow.many_subjects { "*" } else { "000" };
         conn.send(format!("SUB bench.{nth}.{filter} {queue}1\r\n").as_bytes());
         conn.settle();
+        if servers.len() > 1 {
+            acquaint(&mut publisher, &mut conn);
+        }
         let count = match flow.sharing {
             Sharing::Each => Arc::default(),
             Sharing::Queue => Arc::clone(&shared),
         };
         (conn, count)
     });
-    let readers = readers.collect();
+    let readers: Vec<_> = readers.collect();
     let body = [header, &vec![b'x'; flow.payload_bytes], b"\r\n"].concat();
     let sizes = match header.len() {
         0 => format!("{}\r\n", flow.payload_bytes),
@@ -161,12 +176,34 @@ fn lane(server: &Server, carrier: &Carrier, flow: Flow, nth: usize) -> Lane {
     };
     let frames = (0..count).map(|at| frame(if flow.many_subjects { at } else { 0 }));
     Lane {
-        publisher: Conn::open(server, carrier),
+        publisher,
         readers,
         chunk: frames.flatten().collect(),
         chunk_messages: u64::try_from(count).expect("small"),
         delivered_bytes: u64::try_from(delivered).expect("small"),
     }
+}
+
+/// Waits until what a reader wants is known where the publisher is.
+fn acquaint(publisher: &mut Conn, reader: &mut Conn) {
+    reader.send(b"SUB acquaint 9\r\n");
+    reader.settle();
+    let heard = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while reader.message().1 != b"end" {
+                heard.store(true, Ordering::Relaxed);
+            }
+        });
+        while !heard.load(Ordering::Relaxed) {
+            publisher.send(b"PUB acquaint 2\r\ngo\r\n");
+            publisher.settle();
+        }
+        publisher.send(b"PUB acquaint 3\r\nend\r\n");
+        publisher.settle();
+    });
+    reader.send(b"UNSUB 9\r\n");
+    reader.settle();
 }
 
 /// Reads until everything is there; the reader that sees the end of a shared count ends the others.
@@ -220,7 +257,7 @@ pub fn request_reply(server: &Server, carrier: &Carrier, requests: u64, window: 
     client.send(b"SUB _INBOX.bench.* 1\r\n");
     client.settle();
     let mut latency = latencies();
-    let measure = Measure::begin(server);
+    let measure = Measure::begin(&[server]);
     std::thread::scope(|scope| {
         scope.spawn(move || answer(service, requests));
         let payload = "x".repeat(128);
@@ -245,7 +282,7 @@ pub fn request_reply(server: &Server, carrier: &Carrier, requests: u64, window: 
             );
         }
     });
-    measure.end(server, requests, latency)
+    measure.end(&[server], requests, latency)
 }
 
 fn answer(mut service: Conn, requests: u64) {

@@ -165,7 +165,7 @@ impl Target {
     }
 }
 
-fn raise_open_files() {
+pub(crate) fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let most = Rlimit {
         current: limit.maximum,

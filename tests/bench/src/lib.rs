@@ -10,6 +10,7 @@
     reason = "a benchmark reads clocks and files, and fails by panicking"
 )]
 
+mod between;
 mod carrier;
 mod conn;
 mod contender;
@@ -17,6 +18,7 @@ mod core_load;
 mod counted;
 mod device;
 mod floods;
+mod herd;
 mod idle;
 mod in_process;
 mod lone;
@@ -26,6 +28,7 @@ mod stream_load;
 mod syscalls;
 mod ws;
 
+pub use between::{Way, across};
 pub use carrier::Carrier;
 pub use conn::Conn;
 pub use contender::{Contender, contenders};
@@ -33,6 +36,7 @@ pub use core_load::{Flow, Sharing, flow, request_reply};
 pub use counted::{counted, monitored};
 pub use device::{Counters, Device};
 pub use floods::{Flood, Flooded, under_flood};
+pub use herd::{Herd, herd};
 pub use idle::idle_bytes_per_connection;
 pub use in_process::InProcess;
 pub use lone::{Lone, lone_publishes};

@@ -1,10 +1,11 @@
-//! `cargo run --release -p bench [core|idle|streams|floods]… [rounds=N]`: Frond beside nats-server 2.15.1, in one run on this
+//! `cargo run --release -p bench [core|idle|links|streams|floods]… [rounds=N]`: Frond beside nats-server 2.15.1, in one run on this
 //! machine.
 
 #![allow(clippy::print_stdout, reason = "a report on stdout")]
 
 mod core_table;
 mod flood_table;
+mod link_table;
 mod stream_table;
 
 const ROUNDS: usize = 3;
@@ -24,6 +25,9 @@ fn main() {
     }
     if wants("core") {
         core_table::flows(rounds.unwrap_or(ROUNDS), only.as_deref());
+    }
+    if wants("links") {
+        link_table::print(rounds.unwrap_or(ROUNDS), only.as_deref());
     }
     if wants("floods") {
         flood_table::print(only.as_deref());

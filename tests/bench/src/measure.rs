@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use interop::{Server, Usage};
+use interop::Server;
 
 const LATENCY_US_MAX: u64 = 60_000_000;
 
-/// A run being measured: the clock and the server's usage at its start.
+/// A run being measured: the clock and the servers' usage at its start.
 #[derive(Debug)]
 pub struct Measure {
     start: Instant,
-    before: Usage,
+    before_cpu_s: f64,
 }
 
 /// What came out of a run.
@@ -23,33 +23,32 @@ pub struct Sample {
     pub took: Duration,
     /// Per message, in microseconds; empty when not measured.
     pub latency: Histogram<u64>,
-    /// The server's user and system time, in seconds.
+    /// The servers' user and system time, in seconds.
     pub cpu_s: f64,
-    /// The server's resident memory at the end, in bytes.
+    /// The servers' resident memory at the end, in bytes.
     pub rss_bytes: u64,
 }
 
 impl Measure {
     /// Starts the clock.
     #[must_use]
-    pub fn begin(server: &Server) -> Self {
+    pub fn begin(servers: &[&Server]) -> Self {
         Self {
-            before: server.usage(),
+            before_cpu_s: cpu_s(servers),
             start: Instant::now(),
         }
     }
 
     /// Stops the clock.
     #[must_use]
-    pub fn end(self, server: &Server, messages: u64, latency: Histogram<u64>) -> Sample {
+    pub fn end(self, servers: &[&Server], messages: u64, latency: Histogram<u64>) -> Sample {
         let took = self.start.elapsed();
-        let after = server.usage();
         Sample {
             messages,
             took,
             latency,
-            cpu_s: after.cpu_s - self.before.cpu_s,
-            rss_bytes: after.rss_bytes,
+            cpu_s: cpu_s(servers) - self.before_cpu_s,
+            rss_bytes: servers.iter().map(|one| one.usage().rss_bytes).sum(),
         }
     }
 }
@@ -74,6 +73,10 @@ impl Sample {
     pub fn cpu_s_per_million(&self) -> f64 {
         self.cpu_s * 1e6 / self.messages as f64
     }
+}
+
+fn cpu_s(servers: &[&Server]) -> f64 {
+    servers.iter().map(|one| one.usage().cpu_s).sum()
 }
 
 pub(crate) fn latencies() -> Histogram<u64> {

@@ -63,7 +63,7 @@ fn run(server: &Server, connections: usize, window: usize, time: Duration) -> Sa
     let publishers: Vec<Publisher> = (0..connections)
         .map(|nth| Publisher::new(server, nth))
         .collect();
-    let measure = Measure::begin(server);
+    let measure = Measure::begin(&[server]);
     let until = Instant::now() + time;
     let histograms = std::thread::scope(|scope| {
         let work = publishers
@@ -78,7 +78,7 @@ fn run(server: &Server, connections: usize, window: usize, time: Duration) -> Sa
     for one in &histograms {
         latency.add(one).expect("histograms of one shape");
     }
-    measure.end(server, latency.len(), latency)
+    measure.end(&[server], latency.len(), latency)
 }
 
 /// A connection with an inbox of its own for its acks.
