@@ -315,8 +315,16 @@ impl Core {
 
     /// A refusal of the disk is dealt with.
     pub(crate) fn disk_heard(&self) {
-        if let Some(disk) = &*self.disk.borrow() {
+        if let Some(disk) = &mut *self.disk.borrow_mut() {
             disk.heard();
+            self.alarm.notify_one();
+        }
+    }
+
+    /// Hands the disk what this turn of the loop has for it.
+    pub(crate) fn send_to_disk(&self) {
+        if let Some(disk) = &mut *self.disk.borrow_mut() {
+            disk.send();
         }
     }
 
@@ -422,10 +430,12 @@ impl Core {
             } => self.secure(link, conn, server_name),
             Output::Pack(pack) => self.pack(pack),
             Output::Append(batch) => {
-                if let Some(disk) = &*self.disk.borrow() {
+                if let Some(disk) = &mut *self.disk.borrow_mut() {
                     let bytes = disk.append(batch);
                     self.disk_backlog_bytes
                         .set(self.disk_backlog_bytes.get() + bytes);
+                    // The loop's own turn comes when all that are ready have had theirs.
+                    self.alarm.notify_one();
                 }
             }
             Output::Fetch { ticket, query } => {

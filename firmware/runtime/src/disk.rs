@@ -49,7 +49,9 @@ pub(crate) enum DiskEvent {
 /// The way to the disk: a thread that syncs, one that folds the journal away, one that reads.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    orders: Option<Sender<Order>>,
+    orders: Option<Sender<Vec<Order>>>,
+    /// Of this turn of the loop.
+    turn: Vec<Order>,
     queries: Option<Sender<(Ticket, Query)>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -90,27 +92,33 @@ impl Disk {
         ];
         Ok(Self {
             orders: Some(orders),
+            turn: Vec::new(),
             queries: Some(queries),
             threads,
         })
     }
 
-    /// Queues a batch and gives its size in bytes.
-    pub(crate) fn append(&self, batch: Batch) -> usize {
+    /// Takes a batch for the next [`Disk::send`] and gives its size in bytes.
+    pub(crate) fn append(&mut self, batch: Batch) -> usize {
         let bytes = size_of(&batch);
-        self.order(Order::Keep(batch));
+        self.turn.push(Order::Keep(batch));
         bytes
     }
 
-    /// One more [`DiskEvent::Refused`] is dealt with: what is queued from now on knows of it.
-    pub(crate) fn heard(&self) {
-        self.order(Order::Heard);
+    /// One more [`DiskEvent::Refused`] is dealt with: what is taken from now on knows of it.
+    pub(crate) fn heard(&mut self) {
+        self.turn.push(Order::Heard);
     }
 
-    fn order(&self, order: Order) {
+    /// Hands over what was taken: once for all that was ready in one turn of the loop, so that it
+    /// shares a sync.
+    pub(crate) fn send(&mut self) {
+        if self.turn.is_empty() {
+            return;
+        }
         if let Some(orders) = &self.orders {
             // The thread lives as long as this sender; it ends only through `stop`.
-            let _ = orders.send(order);
+            let _ = orders.send(std::mem::take(&mut self.turn));
         }
     }
 
@@ -123,6 +131,7 @@ impl Disk {
 
     /// Writes what is queued, folds the journal, and ends the threads.
     pub(crate) fn stop(&mut self) {
+        self.send();
         self.orders = None;
         self.queries = None;
         for thread in self.threads.drain(..) {

@@ -265,6 +265,7 @@ impl Server {
                 let answer = self.reload(hands, keeper.as_ref());
                 self.core.handle(Input::Reloaded { ticket, answer });
             }
+            self.core.send_to_disk();
             let deadline = self.core.arm();
             tokio::select! {
                 biased;

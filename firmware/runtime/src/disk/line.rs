@@ -9,6 +9,7 @@ use super::{DiskEvent, size_of};
 use crate::limits::{SOON_WAIT, SYNC_BYTES_MAX, WAITING_BYTES_MAX};
 
 /// What the core says to the thread that writes.
+#[derive(Debug)]
 pub(super) enum Order {
     /// Keep this.
     Keep(Batch),
@@ -77,7 +78,7 @@ impl<M: Medium> Line<M> {
     }
 
     /// Everything that queued while the last sync ran becomes one write and one sync.
-    pub(super) fn run(mut self, orders: &Receiver<Order>) -> Result<(), CoreGone> {
+    pub(super) fn run(mut self, orders: &Receiver<Vec<Order>>) -> Result<(), CoreGone> {
         loop {
             let is_open = self.gather(orders)?;
             self.write(is_open)?;
@@ -89,7 +90,7 @@ impl<M: Medium> Line<M> {
 
     /// Waits until somebody waits for a sync, or what nobody waits for has waited long enough.
     /// False when no more will come.
-    fn gather(&mut self, orders: &Receiver<Order>) -> Result<bool, CoreGone> {
+    fn gather(&mut self, orders: &Receiver<Vec<Order>>) -> Result<bool, CoreGone> {
         let mut bytes = self.held.iter().map(size_of).sum();
         loop {
             let next = if self.held.is_empty() {
@@ -98,11 +99,11 @@ impl<M: Medium> Line<M> {
                 orders.recv_timeout(SOON_WAIT)
             };
             match next {
-                Ok(order) => {
-                    self.take(order, &mut bytes)?;
+                Ok(turn) => {
+                    self.take(turn, &mut bytes)?;
                     while bytes < SYNC_BYTES_MAX {
-                        let Ok(order) = orders.try_recv() else { break };
-                        self.take(order, &mut bytes)?;
+                        let Ok(turn) = orders.try_recv() else { break };
+                        self.take(turn, &mut bytes)?;
                     }
                     if bytes >= SYNC_BYTES_MAX || self.held.iter().any(|b| b.need == Need::Sync) {
                         return Ok(true);
@@ -114,7 +115,14 @@ impl<M: Medium> Line<M> {
         }
     }
 
-    fn take(&mut self, order: Order, bytes: &mut usize) -> Result<(), CoreGone> {
+    fn take(&mut self, turn: Vec<Order>, bytes: &mut usize) -> Result<(), CoreGone> {
+        for order in turn {
+            self.obey(order, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, order: Order, bytes: &mut usize) -> Result<(), CoreGone> {
         let batch = match order {
             Order::Keep(batch) => batch,
             Order::Heard => {

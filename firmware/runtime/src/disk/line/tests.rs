@@ -74,8 +74,8 @@ impl Medium for Paper {
 struct World {
     line: Line<Paper>,
     /// `None` at the end.
-    orders: Option<Sender<Order>>,
-    queue: Receiver<Order>,
+    orders: Option<Sender<Vec<Order>>>,
+    queue: Receiver<Vec<Order>>,
     events: UnboundedReceiver<DiskEvent>,
     state: Rc<State>,
 }
@@ -97,7 +97,7 @@ impl World {
     }
 
     fn send(&self, order: Order) {
-        self.orders.as_ref().unwrap().send(order).unwrap();
+        self.orders.as_ref().unwrap().send(vec![order]).unwrap();
     }
 
     fn keep(&self, batches: impl IntoIterator<Item = Batch>) {
@@ -109,8 +109,8 @@ impl World {
     /// What became of everything that was sent: tickets kept, and refused.
     fn round(&mut self) -> (Vec<u64>, Vec<u64>) {
         let mut bytes = 0;
-        while let Ok(order) = self.queue.try_recv() {
-            self.line.take(order, &mut bytes).unwrap();
+        while let Ok(turn) = self.queue.try_recv() {
+            self.line.take(turn, &mut bytes).unwrap();
         }
         self.line.write(self.orders.is_some()).unwrap();
         let (mut kept, mut refused) = (Vec::new(), Vec::new());
