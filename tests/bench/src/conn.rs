@@ -89,7 +89,8 @@ impl Conn {
         }
     }
 
-    /// The next message: its reply subject (if any) and its payload, both without a copy.
+    /// The next message: its reply subject (if any) and its payload after its header (if any), both
+    /// without a copy.
     ///
     /// # Panics
     /// When none comes, or an error does.
@@ -101,13 +102,13 @@ impl Conn {
                 self.send(b"PONG\r\n");
                 continue;
             }
-            assert!(
-                text.starts_with(b"MSG "),
-                "expected MSG, got {}",
-                String::from_utf8_lossy(text)
-            );
+            let words = match text {
+                [b'M', b'S', b'G', b' ', ..] => 4,
+                [b'H', b'M', b'S', b'G', b' ', ..] => 5,
+                _ => panic!("expected MSG, got {}", String::from_utf8_lossy(text)),
+            };
             let size = number(text);
-            let has_reply = text.iter().filter(|byte| **byte == b' ').count() == 4;
+            let has_reply = text.iter().filter(|byte| **byte == b' ').count() == words;
             // Reading the payload may move the buffer; the line is kept at the front of it.
             let length = line.len();
             self.start = line.start;
@@ -129,7 +130,8 @@ impl Conn {
             return false;
         };
         let line = &held[..newline.saturating_sub(1)];
-        line.starts_with(b"MSG ") && held.len() > newline + number(line) + 2
+        (line.starts_with(b"MSG ") || line.starts_with(b"HMSG "))
+            && held.len() > newline + number(line) + 2
     }
 
     /// Reads and forgets; gives how many bytes came, 0 at the end.

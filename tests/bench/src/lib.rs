@@ -13,6 +13,7 @@
 mod between;
 mod carrier;
 mod conn;
+mod consume_load;
 mod contender;
 mod core_load;
 mod counted;
@@ -31,6 +32,7 @@ mod ws;
 pub use between::{Way, across};
 pub use carrier::Carrier;
 pub use conn::Conn;
+pub use consume_load::{consume_ordered, consume_pull, get_keys};
 pub use contender::{Contender, contenders};
 pub use core_load::{Flow, Sharing, flow, request_reply};
 pub use counted::{counted, monitored};

@@ -33,6 +33,6 @@ fn main() {
         flood_table::print(only.as_deref());
     }
     if wants("streams") {
-        stream_table::print();
+        stream_table::print(rounds.unwrap_or(1), only.as_deref());
     }
 }

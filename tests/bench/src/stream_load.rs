@@ -11,6 +11,8 @@ use crate::conn::Conn;
 use crate::measure::{Measure, Sample, latencies, record};
 
 const PAYLOAD: [u8; 128] = [b'x'; 128];
+/// Under way while a stream is filled.
+const FILL_WINDOW: u64 = 1000;
 
 /// Asks the server something and gives the answer.
 ///
@@ -57,6 +59,33 @@ pub fn publish_synchronous(server: &Server, connections: usize, time: Duration) 
 #[must_use]
 pub fn publish_pipelined(server: &Server, window: usize, time: Duration) -> Sample {
     run(server, 1, window, time)
+}
+
+/// Publishes so many messages, a window of them under way, each to `subject` or, under `$KV`, to a
+/// key of its own.
+pub(crate) fn publish_messages(server: &Server, subject: &str, messages: u64) {
+    let mut publisher = Publisher::new(server, 0);
+    let (mut sent, mut acked, mut out) = (0, 0, Vec::new());
+    while acked < messages {
+        out.clear();
+        while sent < messages && sent < acked + FILL_WINDOW {
+            let key = match subject.starts_with("$KV") {
+                true => format!(".{sent}"),
+                false => String::new(),
+            };
+            let line = format!("PUB {subject}{key} _INBOX.bench.0 {}\r\n", PAYLOAD.len());
+            out.extend_from_slice(&[line.as_bytes(), &PAYLOAD[..], b"\r\n"].concat());
+            sent += 1;
+        }
+        publisher.conn.send(&out);
+        loop {
+            publisher.acked();
+            acked += 1;
+            if acked == messages || !publisher.conn.has_message() {
+                break;
+            }
+        }
+    }
 }
 
 fn run(server: &Server, connections: usize, window: usize, time: Duration) -> Sample {
