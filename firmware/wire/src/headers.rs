@@ -160,9 +160,12 @@ pub fn no_responders(subject: &str) -> Vec<u8> {
 
 /// Where a line `key:` starts, as nats-server finds it: exact case, after CR LF.
 fn find_key(block: &[u8], key: &str) -> Option<usize> {
-    memmem::find_iter(block, key.as_bytes()).find(|at| {
-        let (before, after) = block.split_at_checked(*at).unwrap_or_default();
-        before.ends_with(CR_LF) && after.get(key.len()) == Some(&b':')
+    // Most blocks are short, and most are none: no searcher is built for a key.
+    let mut starts = memchr::memchr_iter(b'\n', block).map(|at| at + 1);
+    starts.find(|at| {
+        let (before, line) = block.split_at_checked(*at).unwrap_or_default();
+        let value = line.strip_prefix(key.as_bytes());
+        before.ends_with(CR_LF) && value.is_some_and(|value| value.starts_with(b":"))
     })
 }
 

@@ -58,7 +58,7 @@ impl MessageBuf {
         Message {
             subject: self.subject(),
             reply: self.reply(),
-            header: self.part(self.reply_len + self.subject_len, self.header_len),
+            header: self.header(),
             payload: self.bytes.get(self.payload_start()..).unwrap_or_default(),
         }
     }
@@ -67,6 +67,12 @@ impl MessageBuf {
     #[must_use]
     pub fn subject(&self) -> &str {
         text(self.part(self.reply_len, self.subject_len))
+    }
+
+    /// The whole header block, empty when there is none.
+    #[must_use]
+    pub fn header(&self) -> &[u8] {
+        self.part(self.reply_len + self.subject_len, self.header_len)
     }
 
     /// The reply subject, when there is one.
