@@ -15,6 +15,9 @@ pub(crate) struct Backend {
     counters: Arc<Counters>,
 }
 
+/// Bytes that are read back at once, unless more were written at once.
+const RUN_BYTES_MAX: u64 = 256 * 1024;
+
 /// Checksums of what was written since the last good read-back, by offset.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
@@ -66,24 +69,58 @@ impl Written {
     /// Reads back all that was written since the last time.
     pub(crate) fn verify(&self, file: &dyn DiskFile) -> io::Result<()> {
         let ranges = core::mem::take(&mut *self.lock());
-        file.forget_cached();
-        let mut buf = Vec::new();
-        for (offset, (len, crc)) in ranges {
-            buf.resize(len as usize, 0);
-            file.read_at(&mut buf, offset)?;
-            if crc32fast::hash(&buf) != crc {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("{len} bytes at {offset} of the block store read back changed"),
-                ));
-            }
+        let runs = runs(&ranges);
+        for (start, end) in &runs {
+            file.forget_range(*start, end - start);
         }
-        Ok(())
+        // Nothing beside it is wanted: reading it would cost more than what is read back.
+        file.reads_ahead(false);
+        let mut bytes = Vec::new();
+        let mut verify = |run: &(u64, u64)| verify_run(file, &ranges, *run, &mut bytes);
+        let verified = runs.iter().try_for_each(&mut verify);
+        file.reads_ahead(true);
+        verified
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, (u32, u32)>> {
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+type Ranges = BTreeMap<u64, (u32, u32)>;
+
+/// Ranges that touch, together as far as they are read at once.
+fn runs(ranges: &Ranges) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for (&offset, &(len, _)) in ranges {
+        let end = offset + u64::from(len);
+        match runs.last_mut() {
+            Some((start, last)) if *last == offset && end - *start <= RUN_BYTES_MAX => *last = end,
+            Some(_) | None => runs.push((offset, end)),
+        }
+    }
+    runs
+}
+
+fn verify_run(
+    file: &dyn DiskFile,
+    ranges: &Ranges,
+    (start, end): (u64, u64),
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    bytes.resize((end - start) as usize, 0);
+    file.read_at(bytes, start)?;
+    for (&offset, &(len, crc)) in ranges.range(start..end) {
+        let from = (offset - start) as usize;
+        let part = bytes.get(from..from + len as usize).unwrap_or_default();
+        if crc32fast::hash(part) != crc {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{len} bytes at {offset} of the block store read back changed"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl StorageBackend for Backend {

@@ -58,25 +58,27 @@ pub(crate) struct Encoded {
     pub(crate) bodies: Vec<u8>,
 }
 
-/// Splits messages into blocks; `key` gives each block's key from its first sequence.
+/// Splits messages into blocks, each made when it is asked for; `key` gives each block's key from
+/// its first sequence.
 pub(crate) fn encode_blocks(
     messages: &Messages,
     packing: Packing,
     key: impl Fn(Seq) -> [u8; 12],
-) -> Vec<Encoded> {
-    let mut blocks = Vec::new();
+) -> impl Iterator<Item = Encoded> {
+    let mut rest = messages.iter();
     let mut open = Draft::default();
-    for (&seq, (time, body)) in messages {
-        // Only the stream's part of the key counts for a body.
-        open.push((seq, *time, body), &key(seq));
-        if open.is_past_full() {
-            let next = open.split_last();
-            blocks.extend(encode_block(open, packing, &key));
-            open = next;
+    core::iter::from_fn(move || {
+        for (&seq, (time, body)) in rest.by_ref() {
+            // Only the stream's part of the key counts for a body.
+            open.push((seq, *time, body), &key(seq));
+            if open.is_past_full() {
+                let next = open.split_last();
+                let full = core::mem::replace(&mut open, next);
+                return encode_block(full, packing, &key);
+            }
         }
-    }
-    blocks.extend(encode_block(open, packing, &key));
-    blocks
+        encode_block(core::mem::take(&mut open), packing, &key)
+    })
 }
 
 fn encode_block(

@@ -186,7 +186,10 @@ impl<D: Disk> Checkpointer<D> {
         if is_more && !tail.active.is_empty() {
             let mut active = core::mem::take(&mut tail.active);
             active.end_lsn = tail.head;
-            Arc::make_mut(frozen.get_or_insert_default()).append(active);
+            match &mut frozen {
+                Some(frozen) => Arc::make_mut(frozen).append(active),
+                None => frozen = Some(Arc::new(active)),
+            }
         }
         tail.frozen.clone_from(&frozen);
         frozen

@@ -128,6 +128,30 @@ impl Delta {
         }
     }
 
+    /// The same, and takes the record over.
+    pub(crate) fn take(&mut self, record: Record) {
+        match record {
+            Record::Put {
+                stream,
+                seq,
+                time,
+                body,
+            } => {
+                self.stream_ids_used = self.stream_ids_used.max(stream.0);
+                let stream = self.stream(stream);
+                stream.puts.insert(seq, (time, body));
+                stream.last = stream.last.max(seq);
+            }
+            other @ (Record::Drop { .. }
+            | Record::Floor { .. }
+            | Record::Stream { .. }
+            | Record::Consumer { .. }
+            | Record::ConsumerState { .. }
+            | Record::ConsumerChange { .. }
+            | Record::Value { .. }) => self.apply(&other),
+        }
+    }
+
     /// The run goes on with `later`.
     pub(crate) fn append(&mut self, later: Self) {
         for (id, change) in later.streams {

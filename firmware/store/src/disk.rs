@@ -116,4 +116,12 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
 
     /// Asks that the next read comes from the medium and not from memory. A hint.
     fn forget_cached(&self) {}
+
+    /// The same, where only these bytes will be read before long. A hint.
+    fn forget_range(&self, _offset: u64, _len: u64) {
+        self.forget_cached();
+    }
+
+    /// Whether reads go on behind what was read last, or only what is asked for is wanted. A hint.
+    fn reads_ahead(&self, _ahead: bool) {}
 }

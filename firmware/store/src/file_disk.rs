@@ -1,3 +1,4 @@
+use core::num::NonZeroU64;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -10,6 +11,8 @@ use crate::disk::{Disk, DiskFile, Guard};
 
 const LOCK_NAME: &str = "lock";
 const CHUNK_BYTES: usize = 4096;
+/// What a system may hold of a file in one piece in memory, at most.
+const CACHED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// A directory of the file system.
 #[derive(Clone, Debug)]
@@ -161,5 +164,21 @@ impl DiskFile for File {
     fn forget_cached(&self) {
         // Only a hint: where the system does not know it, the read comes from its cache.
         let _ = fadvise(self, 0, None, Advice::DontNeed);
+    }
+
+    fn forget_range(&self, offset: u64, len: u64) {
+        // The system keeps what it holds in one piece, unless all of that is named.
+        let start = offset - offset % CACHED_BYTES_MAX;
+        let end = (offset + len).next_multiple_of(CACHED_BYTES_MAX);
+        let _ = fadvise(self, start, NonZeroU64::new(end - start), Advice::DontNeed);
+    }
+
+    fn reads_ahead(&self, ahead: bool) {
+        let advice = if ahead {
+            Advice::Normal
+        } else {
+            Advice::Random
+        };
+        let _ = fadvise(self, 0, None, advice);
     }
 }

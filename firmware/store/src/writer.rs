@@ -227,8 +227,8 @@ impl<F: DiskFile> Writer<F> {
             }
         }
         self.shared.update(|tail| {
-            for record in records.iter().flatten() {
-                tail.active.apply(record);
+            for record in records.into_iter().flatten() {
+                tail.active.take(record);
             }
             tail.active.end_lsn = self.head;
             tail.head = self.head;

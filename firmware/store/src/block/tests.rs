@@ -32,6 +32,7 @@ fn encode(messages: &Messages) -> Vec<Encoded> {
     encode_blocks(messages, Packing::Loose, |first| {
         crate::tables::block_key(frond_ledger::StreamId(1), first)
     })
+    .collect()
 }
 
 /// What version 1 looks like on disks in the field: this never changes.

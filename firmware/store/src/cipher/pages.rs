@@ -243,6 +243,16 @@ impl<F: DiskFile> DiskFile for Pages<F> {
     fn forget_cached(&self) {
         self.file.forget_cached();
     }
+
+    fn forget_range(&self, offset: u64, len: u64) {
+        // What stands beside the pages makes them longer, never shorter.
+        let end = slot_at((offset + len).div_ceil(PAGE_BYTES) + 1);
+        self.file.forget_range(offset, end - offset);
+    }
+
+    fn reads_ahead(&self, ahead: bool) {
+        self.file.reads_ahead(ahead);
+    }
 }
 
 impl<F: DiskFile> DiskFile for BlockFile<F> {
@@ -292,6 +302,20 @@ impl<F: DiskFile> DiskFile for BlockFile<F> {
         match self {
             Self::Plain(file) => file.forget_cached(),
             Self::Encrypted(pages) => pages.forget_cached(),
+        }
+    }
+
+    fn forget_range(&self, offset: u64, len: u64) {
+        match self {
+            Self::Plain(file) => file.forget_range(offset, len),
+            Self::Encrypted(pages) => pages.forget_range(offset, len),
+        }
+    }
+
+    fn reads_ahead(&self, ahead: bool) {
+        match self {
+            Self::Plain(file) => file.reads_ahead(ahead),
+            Self::Encrypted(pages) => pages.reads_ahead(ahead),
         }
     }
 }
