@@ -88,13 +88,15 @@ impl Heads {
 }
 
 impl Names {
-    /// Adds a text and tells its number; texts past 4 GiB in all are left out.
+    /// Adds a text and tells its number. One that would bring all of them past 4 GiB gets a number
+    /// that nothing has, and so do those after it.
     pub fn push(&mut self, name: &str) -> u32 {
         let number = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
-        if let Ok(end) = u32::try_from(self.text.len() + name.len()) {
-            self.text.push_str(name);
-            self.ends.push(end);
-        }
+        let Ok(end) = u32::try_from(self.text.len() + name.len()) else {
+            return u32::MAX;
+        };
+        self.text.push_str(name);
+        self.ends.push(end);
         number
     }
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use frond_ledger::{Fetched, Query, Seq, Stored, StreamId};
@@ -81,16 +82,24 @@ impl Reader {
         if seqs.is_empty() {
             return Vec::new();
         }
-        let read = |seqs: &[Seq]| {
-            let blocks = &self.shared.blocks;
-            blocks.read(|read| fetch_blocks(read, stream, seqs))
-        };
-        read(seqs).unwrap_or_else(|error| {
-            tracing::error!(stream = stream.0, %error, "messages cannot be read");
-            // Only those that lie where it failed.
-            let one = |seq: &Seq| read(&[*seq]).ok().and_then(|mut found| found.pop());
-            seqs.iter().map(|seq| one(seq).flatten()).collect()
-        })
+        let mut found = Vec::with_capacity(seqs.len());
+        let mut bad = BTreeSet::new();
+        while found.len() < seqs.len() {
+            let rest = seqs.get(found.len()..).unwrap_or_default();
+            let mut attempt = Attempt::default();
+            let read = self.shared.blocks.read(|read| {
+                attempt = Attempt::default();
+                attempt.fetch(read, stream, rest, &bad)
+            });
+            found.append(&mut attempt.found);
+            if let Err(error) = read {
+                tracing::error!(stream = stream.0, %error, "messages cannot be read");
+                // Only those that lie where it failed.
+                bad.extend(attempt.block);
+                found.push(None);
+            }
+        }
+        found
     }
 }
 
@@ -103,33 +112,50 @@ struct Open {
     bodies: Vec<u8>,
 }
 
-fn fetch_blocks(
-    read: &ReadTransaction,
-    stream: StreamId,
-    seqs: &[Seq],
-) -> Result<Vec<Option<Stored>>, redb::Error> {
-    let removed = read.open_table(tables::REMOVED)?;
-    if removed.get(&tables::stream_key(stream)[..])?.is_some() {
-        return Ok(vec![None; seqs.len()]);
+/// What is read until something cannot be.
+#[derive(Default)]
+struct Attempt {
+    /// One for each of the first that were asked for.
+    found: Vec<Option<Stored>>,
+    /// The block that was read last, by its first sequence.
+    block: Option<Seq>,
+}
+
+impl Attempt {
+    /// Nothing is read of the blocks that are known to be `bad`.
+    fn fetch(
+        &mut self,
+        read: &ReadTransaction,
+        stream: StreamId,
+        seqs: &[Seq],
+        bad: &BTreeSet<Seq>,
+    ) -> Result<(), redb::Error> {
+        let removed = read.open_table(tables::REMOVED)?;
+        if removed.get(&tables::stream_key(stream)[..])?.is_some() {
+            self.found.resize(seqs.len(), None);
+            return Ok(());
+        }
+        let heads = read.open_table(tables::HEADS)?;
+        let bodies = read.open_table(tables::BODIES)?;
+        let dead = read.open_table(tables::DEAD)?;
+        let mut open: Option<Open> = None;
+        for &seq in seqs {
+            self.block = None;
+            let first = block_of(&heads, stream, seq)?;
+            let Some(first) = first.filter(|first| !bad.contains(first)) else {
+                self.found.push(None);
+                continue;
+            };
+            self.block = Some(first);
+            let block = match open.take() {
+                Some(block) if block.first == first => block,
+                Some(_) | None => Open::read(&heads, &bodies, &dead, stream, first)?,
+            };
+            self.found.push(block.message(seq));
+            open = Some(block);
+        }
+        Ok(())
     }
-    let heads = read.open_table(tables::HEADS)?;
-    let bodies = read.open_table(tables::BODIES)?;
-    let dead = read.open_table(tables::DEAD)?;
-    let mut open: Option<Open> = None;
-    let mut out = Vec::with_capacity(seqs.len());
-    for &seq in seqs {
-        let Some(first) = block_of(&heads, stream, seq)? else {
-            out.push(None);
-            continue;
-        };
-        let block = match open.take() {
-            Some(block) if block.first == first => block,
-            Some(_) | None => Open::read(&heads, &bodies, &dead, stream, first)?,
-        };
-        out.push(block.message(seq));
-        open = Some(block);
-    }
-    Ok(out)
 }
 
 /// What became of the messages of a block.

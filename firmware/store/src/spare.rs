@@ -32,17 +32,22 @@ impl Spare {
 
     /// Gives all of it to whoever writes next.
     pub(crate) fn release<D: Disk>(&mut self, disk: &D) {
-        if self.held_bytes == 0 {
-            return;
-        }
         *self = Self::default();
-        // Some file systems count a byte as free only when they have written that.
+        // What the file is long counts: how much of it the medium holds may be told late.
         let released = disk.open(NAME).and_then(|file| {
+            if file.is_empty()? {
+                return Ok(false);
+            }
             file.set_len(0)?;
-            file.sync_data()
+            // Some file systems count a byte as free only when they have written that.
+            file.sync_data()?;
+            Ok(true)
         });
         match released {
-            Ok(()) => tracing::debug!("a full disk: what is kept for taking messages away is used"),
+            Ok(false) => {}
+            Ok(true) => {
+                tracing::debug!("a full disk: what is kept for taking messages away is used")
+            }
             Err(error) => tracing::warn!(%error, "the spare bytes cannot be given back"),
         }
     }
