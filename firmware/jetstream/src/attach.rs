@@ -65,7 +65,8 @@ impl JetStream {
             return;
         };
         host.by_name.insert(machine.name().into(), consumer);
-        host.consumers.insert(consumer, Attached { machine, subs });
+        host.consumers
+            .insert(consumer, Attached::new(machine, subs));
     }
 
     /// A consumer is over because nobody used it.
@@ -98,7 +99,7 @@ impl JetStream {
         let Some(host) = self.hosts.get_mut(&stream) else {
             return;
         };
-        let Some(mut attached) = host.consumers.remove(&consumer) else {
+        let Some(mut attached) = host.take_consumer(consumer) else {
             return;
         };
         host.by_name.retain(|_, id| *id != consumer);
@@ -109,6 +110,7 @@ impl JetStream {
             self.unsubscribe(tenant, sub);
         }
         self.timers.cancel(&Alarm::Consumer(stream, consumer));
+        self.count_index(stream);
         let name = attached.machine.name();
         self.tell_of(stream, Some(name), Action::Deleted, reach);
         self.drop_unneeded(stream, reach);

@@ -139,6 +139,10 @@ impl JetStream {
     }
 
     fn watch_consumer(&mut self, stream: StreamId, consumer: ConsumerId) {
+        if let Some(host) = self.hosts.get_mut(&stream) {
+            host.count_consumer(consumer);
+        }
+        self.count_index(stream);
         let alarm = Alarm::Consumer(stream, consumer);
         let host = self.hosts.get(&stream);
         let attached = host.and_then(|host| host.consumers.get(&consumer));

@@ -35,6 +35,9 @@ pub(crate) enum Ack<'a> {
     DuplicateBatch(&'a str, u64),
 }
 
+/// Bytes of memory of a stream that holds nothing: its description, its names, its limits.
+const STREAM_BYTES: u64 = 2048;
+
 /// A stream with everything that hangs on it.
 #[derive(Debug)]
 pub(crate) struct Host {
@@ -48,8 +51,10 @@ pub(crate) struct Host {
     pub(crate) subs: BTreeMap<Box<str>, SubId>,
     /// Bytes it counts for in its account's total.
     pub(crate) counted_bytes: u64,
-    /// The same of [`crate::stream::Stream::index_bytes`].
+    /// The same of [`Host::index_bytes`].
     pub(crate) counted_index_bytes: u64,
+    /// Bytes of memory that its consumers take, as they were last counted.
+    consumer_bytes: u64,
     /// Until when it says nothing itself.
     pub(crate) rest: Rest,
     /// How its acks begin: `{"stream":"S","seq":`.
@@ -61,6 +66,19 @@ pub(crate) struct Host {
 pub(crate) struct Attached {
     pub(crate) machine: Consumer,
     pub(crate) subs: Vec<SubId>,
+    /// Bytes of memory it is counted with.
+    counted_bytes: u64,
+}
+
+impl Attached {
+    /// Not counted yet.
+    pub(crate) const fn new(machine: Consumer, subs: Vec<SubId>) -> Self {
+        Self {
+            machine,
+            subs,
+            counted_bytes: 0,
+        }
+    }
 }
 
 impl Host {
@@ -84,9 +102,32 @@ impl Host {
             subs: BTreeMap::new(),
             counted_bytes: 0,
             counted_index_bytes: 0,
+            consumer_bytes: 0,
             rest: Rest::default(),
             ack_start: format!("{{\"stream\":{name}{domain},\"seq\":").into(),
         }
+    }
+
+    /// Bytes of memory that it takes with what is known of its messages and its consumers, about.
+    pub(crate) fn index_bytes(&self) -> u64 {
+        STREAM_BYTES + self.stream.index_bytes() + self.consumer_bytes
+    }
+
+    /// Counts a consumer anew; one that is not there any more takes nothing.
+    pub(crate) fn count_consumer(&mut self, consumer: ConsumerId) {
+        if let Some(attached) = self.consumers.get_mut(&consumer) {
+            let new = attached.machine.memory_bytes() as u64;
+            let old = core::mem::replace(&mut attached.counted_bytes, new);
+            self.consumer_bytes = (self.consumer_bytes + new).saturating_sub(old);
+        }
+    }
+
+    /// A consumer that goes takes nothing any more.
+    pub(crate) fn take_consumer(&mut self, consumer: ConsumerId) -> Option<Attached> {
+        let mut attached = self.consumers.remove(&consumer)?;
+        let counted = core::mem::take(&mut attached.counted_bytes);
+        self.consumer_bytes = self.consumer_bytes.saturating_sub(counted);
+        Some(attached)
     }
 
     /// Its number.

@@ -17,7 +17,6 @@ use crate::stream::config::Storage;
 use crate::stream::counter::value_of;
 use crate::stream::fast_part::FastPart;
 use crate::stream::held::Wait;
-use crate::stream::inflight::Asker;
 use crate::stream::removed::Removed;
 use crate::stream::sourced::Own;
 
@@ -38,7 +37,7 @@ impl JetStream {
             self.take_in_fast(id, part, message, reach);
             return;
         }
-        if Headers::new(message.message().header)
+        if Headers::new(message.header())
             .get("Nats-Batch-Id")
             .is_some_and(|batch| !batch.is_empty())
         {
@@ -122,8 +121,10 @@ impl JetStream {
         let body = applied.body.as_ref().filter(|_| counts);
         let total = body.and_then(|body| value_of(body.payload()));
         let total = total.map(|total| total.to_string());
-        let (parts, askers): (Vec<Asker>, Vec<Asker>) =
-            applied.askers.into_iter().partition(|it| it.part.is_some());
+        let (mut askers, mut parts) = (applied.askers, Vec::new());
+        if askers.iter().any(|it| it.part.is_some()) {
+            (parts, askers) = askers.into_iter().partition(|it| it.part.is_some());
+        }
         for asker in &askers {
             let ack = match &total {
                 _ if asker.is_duplicate => Ack::Duplicate,

@@ -51,7 +51,7 @@ struct Abandoned<'a> {
 impl JetStream {
     /// A part of a batch arrived.
     pub(crate) fn take_in_part(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
-        let header = message.message().header;
+        let header = message.header();
         let batch = Headers::new(header).get("Nats-Batch-Id");
         let batch = batch.unwrap_or_default();
         let outcome = match self.stage(id, message) {
@@ -166,7 +166,7 @@ impl JetStream {
         if !stream.config.allow_atomic {
             return Err(plain(errors::ATOMIC_PUBLISH_DISABLED));
         }
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         let Some(part) = Part::of(&headers) else {
             return Ok(None);
         };

@@ -15,7 +15,7 @@ use crate::stream::apply::Kept;
 use crate::stream::batches::{is_level_ours, without_level};
 use crate::stream::fast::{Arrival, Say};
 use crate::stream::fast_part::{FastPart, Garbled, Op};
-use crate::stream::inflight::Asker;
+use crate::stream::inflight::{Asker, Rollup};
 
 /// spec: nats-server v2.15.1 server/stream.go `BatchFlowAck`, `BatchFlowGap`, `BatchFlowErr`
 #[derive(Serialize)]
@@ -75,7 +75,9 @@ impl JetStream {
         let host = self.hosts.get(&id).ok_or(errors::STREAM_NOT_FOUND)?;
         let stream = &host.stream;
         stream.is_open(message)?;
-        stream.has_room(message, subject, room)?;
+        let rollup = stream.rollup(&Headers::new(message.header()));
+        let rollup = rollup.unwrap_or(Rollup::None);
+        stream.has_room(message, subject, room, rollup)?;
         stream.is_not_too_large(message)?;
         if !stream.config.allow_batched {
             return Err(errors::BATCH_PUBLISH_DISABLED);
@@ -131,7 +133,7 @@ impl JetStream {
         reach: &dyn Reach,
     ) {
         let reply = message.reply().unwrap_or_default();
-        let leveled = Headers::new(message.message().header).get("Nats-Required-Api-Level");
+        let leveled = Headers::new(message.header()).get("Nats-Required-Api-Level");
         let without_level = leveled.map(|_| without_level(&message.message()));
         let message = without_level.as_ref().unwrap_or(message);
         let renamed = self.renamed(id, message.subject());

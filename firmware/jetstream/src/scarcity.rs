@@ -1,4 +1,4 @@
-//! What it costs in memory to know the messages, and what happens where that is all there may be.
+//! What it costs in memory to know the messages and what consumers do with them, and what happens where that is all there may be.
 
 use frond_ledger::StreamId;
 
@@ -12,7 +12,8 @@ pub(crate) enum Scarcity {
     None,
     /// New subjects are refused; a message of a known one costs a few bytes and goes on.
     NewSubjects,
-    /// So much beyond that every message is refused.
+    /// So much beyond that no message is taken but one that another goes for, and no stream and no
+    /// consumer is made.
     Messages,
 }
 
@@ -30,7 +31,7 @@ impl JetStream {
         let Some(host) = self.hosts.get_mut(&id) else {
             return;
         };
-        let new = host.stream.index_bytes();
+        let new = host.index_bytes();
         let old = core::mem::replace(&mut host.counted_index_bytes, new);
         self.index_bytes = (self.index_bytes + new).saturating_sub(old);
     }
@@ -42,14 +43,22 @@ impl JetStream {
 
     /// What a stream may take, as all streams are now.
     pub(crate) fn scarcity(&self, id: StreamId) -> Scarcity {
+        let fresh = self.hosts.get(&id).map_or(0, |host| {
+            let now = host.index_bytes();
+            now.cast_signed() - host.counted_index_bytes.cast_signed()
+        });
+        self.scarcity_at(self.index_bytes.saturating_add_signed(fresh))
+    }
+
+    /// What a new stream may take.
+    pub(crate) fn scarcity_of_all(&self) -> Scarcity {
+        self.scarcity_at(self.index_bytes)
+    }
+
+    fn scarcity_at(&self, used: u64) -> Scarcity {
         let Some(max) = self.facts.index_bytes_max else {
             return Scarcity::None;
         };
-        let fresh = self.hosts.get(&id).map_or(0, |host| {
-            let now = host.stream.index_bytes();
-            now.cast_signed() - host.counted_index_bytes.cast_signed()
-        });
-        let used = self.index_bytes.saturating_add_signed(fresh);
         if used < max {
             Scarcity::None
         } else if used < max.saturating_add(max / MESSAGES_BEYOND) {

@@ -81,6 +81,7 @@ impl JetStream {
         let kind = match what {
             What::CreateStream => {
                 if let Some(host) = self.hosts.remove(&stream) {
+                    self.uncount_index(host.counted_index_bytes);
                     self.forget_name(&host);
                 }
                 "stream_create_response"

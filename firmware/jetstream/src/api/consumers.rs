@@ -21,6 +21,7 @@ use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::limits::{API_LEVEL, LIST_PAGE_MAX, NAMES_PAGE_MAX};
 use crate::pending::What;
+use crate::scarcity::Scarcity;
 use crate::stream::view::StreamView;
 
 /// Characters of a name the server chooses.
@@ -279,6 +280,9 @@ impl JetStream {
         config: ConsumerConfig,
         reach: &dyn Reach,
     ) -> Outcome {
+        if self.scarcity(id) == Scarcity::Messages {
+            return Err(errors::INSUFFICIENT_RESOURCES);
+        }
         self.ids.consumer += 1;
         let consumer = ConsumerId(self.ids.consumer);
         let seed = self.rng.next_u64();

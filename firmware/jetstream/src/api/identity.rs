@@ -16,7 +16,7 @@ const IDENTITY: &str = "Nats-Stream-Identity";
 
 /// Refuses who expects another stream.
 pub(super) fn expected(call: &Call, stream: &Stream) -> Result<(), ApiError> {
-    let headers = Headers::new(call.message.message().header);
+    let headers = Headers::new(call.message.header());
     let own = of(stream);
     match headers.get(IDENTITY).filter(|asked| !asked.is_empty()) {
         Some(asked) if asked != own => {
@@ -38,7 +38,7 @@ impl JetStream {
         let is_told = match kind {
             "consumer_create_response" => self.is_for_sourcing(call),
             "consumer_reset_response" => {
-                let headers = Headers::new(call.message.message().header);
+                let headers = Headers::new(call.message.header());
                 headers.get(IDENTITY).is_some()
             }
             _ => false,

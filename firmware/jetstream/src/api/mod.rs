@@ -233,7 +233,7 @@ impl JetStream {
 
 /// spec: nats-server v2.15.1 server/jetstream_versioning.go `errorOnRequiredApiLevel`
 fn required_level(call: &Call) -> Result<(), ApiError> {
-    let headers = Headers::new(call.message.message().header);
+    let headers = Headers::new(call.message.header());
     match headers.get("Nats-Required-Api-Level") {
         None | Some("") => Ok(()),
         Some(level)

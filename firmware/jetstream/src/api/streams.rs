@@ -16,6 +16,7 @@ use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::limits::{DELETED_TOLD_MAX, LIST_PAGE_MAX, NAMES_PAGE_MAX, SUBJECTS_PAGE_MAX};
 use crate::pending::{Change, Pending, What};
+use crate::scarcity::Scarcity;
 use crate::stream::Stream;
 use crate::stream::config::StreamConfig;
 use crate::stream::decode::stream_config;
@@ -265,6 +266,9 @@ impl JetStream {
     }
 
     fn create_stream(&mut self, call: &Call, config: StreamConfig, reach: &dyn Reach) -> Outcome {
+        if self.scarcity_of_all() == Scarcity::Messages {
+            return Err(errors::INSUFFICIENT_RESOURCES);
+        }
         let name = config.name.clone();
         self.ids.stream += 1;
         let id = StreamId(self.ids.stream);
@@ -285,6 +289,7 @@ impl JetStream {
         };
         let host = Host::new(stream, &owner, presence, self.facts.domain.as_deref());
         self.hosts.insert(id, host);
+        self.count_index(id);
         if is_memory {
             self.listen_for_stream(id);
             self.tell_of(id, None, Action::Created, reach);

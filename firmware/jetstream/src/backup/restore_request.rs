@@ -102,6 +102,7 @@ impl JetStream {
         let domain = self.facts.domain.as_deref();
         let host = Host::new(empty, &owner, Presence::Coming, domain);
         self.hosts.insert(stream, host);
+        self.count_index(stream);
         if !is_memory {
             let meta = Some(meta);
             self.journal.soon(now.mono, Record::Stream { stream, meta });

@@ -23,6 +23,7 @@ use crate::limits::{
 };
 use crate::pending::Pending;
 use crate::publish::failure;
+use crate::scarcity::Scarcity;
 use crate::source::position::{self, Position, Saved};
 use crate::stream::admit::body_from;
 use crate::stream::config::limit;
@@ -190,6 +191,9 @@ impl JetStream {
         let host = self.hosts.get(&stream);
         let holds_any = host.is_some_and(|host| host.stream.contents.bytes() > 0);
         let is_memory = host.is_some_and(|host| host.stream.is_memory());
+        if holds_any && self.scarcity(stream) != Scarcity::None {
+            return Err(errors::INSUFFICIENT_RESOURCES);
+        }
         match (is_over && holds_any, is_memory) {
             (false, _) => Ok(()),
             (true, true) => Err(errors::MEMORY_RESOURCES_EXCEEDED),

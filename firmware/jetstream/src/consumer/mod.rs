@@ -17,6 +17,7 @@ mod info;
 mod io;
 mod limits;
 mod machine;
+mod memory;
 mod outbox;
 mod pausing;
 mod pinning;

@@ -166,7 +166,7 @@ impl Consumer {
         if !window.answered(message.subject()) || !self.acks_by_flow() {
             return;
         }
-        let header = message.message().header;
+        let header = message.header();
         let value = |name: &str| number(header, name).unwrap_or(0);
         let upto = Floor {
             delivery: value("Nats-Last-Consumer"),

@@ -48,7 +48,7 @@ impl Flow {
     /// Judges what came.
     pub(crate) fn judge(&mut self, now: Instant, message: &MessageBuf) -> Delivery {
         self.heard = now;
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         if let Some(code) = headers.status() {
             return self.status(code, &headers, message.reply());
         }

@@ -81,7 +81,7 @@ mod tests {
         ] {
             let origin = Origin::new(kind, config.clone());
             let here = converted(&origin, at, "9kwnso4f", &message, 0);
-            let header = String::from_utf8(here.message().header.to_vec()).unwrap();
+            let header = String::from_utf8(here.header().to_vec()).unwrap();
             assert_eq!(header, expected);
         }
     }

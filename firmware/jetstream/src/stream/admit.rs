@@ -67,7 +67,7 @@ impl Stream {
         asker: Asker,
     ) -> Admission {
         self.dedupe.expire(now);
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         match self.sent_before(&headers) {
             Some(seq) => self.join(seq, Some(asker)),
             None => self.admit_for(now, message, subject, room, Some(asker)),
@@ -84,7 +84,7 @@ impl Stream {
     ) -> Admission {
         let replacing = self.replacing(message);
         let message = replacing.as_ref().unwrap_or(message);
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         if let Err(refused) = self.before_dedupe(now, message, &headers, subject) {
             return Admission::Refused(refused);
         }
@@ -141,7 +141,7 @@ impl Stream {
         subject: &str,
         room: Room,
     ) -> Option<String> {
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         let words = |error: ApiError| format!("{} ({})", error.description, error.err_code);
         if let Err(error) = self.before_dedupe(now, message, &headers, subject) {
             let expected = number(&headers, "Nats-Expected-Last-Sequence");
@@ -270,7 +270,7 @@ impl Stream {
         subject: &str,
     ) -> Result<(), ApiError> {
         self.is_open(message)?;
-        if message.message().header.is_empty() {
+        if message.header().is_empty() {
             return Ok(());
         }
         self.may_count(&message.message(), headers)?;
@@ -371,7 +371,7 @@ impl Stream {
         let counted = self.counted(message, subject)?;
         let message = counted.as_ref().map_or(message, |it| &it.message);
         self.fits(message, subject, room, rollup)?;
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         let ttl = headers.get("Nats-TTL").filter(|ttl| !ttl.is_empty());
         if room.has_interest && ttl.is_some_and(|ttl| Ttl::parse(ttl).is_none()) {
             return Err(errors::MESSAGE_TTL_INVALID);
@@ -379,7 +379,7 @@ impl Stream {
         Ok(counted)
     }
 
-    pub(super) fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
+    pub(crate) fn rollup(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
         let Some(asked) = headers.get("Nats-Rollup").filter(|value| !value.is_empty()) else {
             return Ok(Rollup::None);
         };

@@ -32,7 +32,7 @@ impl Stream {
         subject: &str,
         before: Seq,
     ) -> Result<(), ApiError> {
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         let expected_id = "Nats-Expected-Last-Msg-Id";
         if headers.get(expected_id).is_some_and(|id| !id.is_empty()) {
             let error = errors::ATOMIC_PUBLISH_UNSUPPORTED_HEADER_BATCH;

@@ -245,7 +245,7 @@ fn end_with_last(messages: &mut [MessageBuf]) {
     let Some(last) = messages.last_mut() else {
         return;
     };
-    let mut header = last.message().header.to_vec();
+    let mut header = last.header().to_vec();
     headers::append(&mut header, "Nats-Batch-Commit", "1");
     let ended = MessageBuf::copy_of(&Message {
         header: &header,

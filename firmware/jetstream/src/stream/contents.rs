@@ -128,7 +128,7 @@ impl Contents {
     pub(crate) fn insert_under(&mut self, number: u32, new: Arrival<'_>) {
         let mut slot = Slot::new(number, new.header_len, new.payload_len, new.time);
         if let Some(subject) = self.subjects.get_mut(number) {
-            if subject.count == 0 {
+            if subject.is_empty() {
                 subject.first = new.seq;
             } else {
                 let before = subject.last;
@@ -137,8 +137,8 @@ impl Contents {
                     .change(before, |it| it.lead(before, Some(new.seq)));
             }
             subject.last = new.seq;
-            subject.count += 1;
         }
+        self.subjects.add(number);
         self.bytes += self.stored_bytes(new.subject.len(), &slot);
         self.index.insert(new.seq, slot);
         self.skip(new.seq);
@@ -172,14 +172,13 @@ impl Contents {
         }
         let name: Arc<str> = Arc::from(self.subjects.get(slot.subject)?.name);
         let subject = self.subjects.get_mut(slot.subject)?;
-        subject.count -= 1;
         if subject.first == seq {
             subject.first = after.unwrap_or(0);
         }
         if subject.last == seq {
             subject.last = before.unwrap_or(0);
         }
-        if subject.count == 0 {
+        if self.subjects.subtract(slot.subject) == 0 {
             self.subjects.release(slot.subject);
         }
         self.bytes -= self.stored_bytes(name.len(), &slot);
@@ -377,5 +376,41 @@ mod tests {
             assert!(contents.remove(seq).is_some());
         }
         assert_eq!((contents.memory_bytes(), contents.bytes()), (0, 0));
+    }
+
+    /// What stays is told, is used again, and most of it is given back.
+    #[test]
+    fn what_stays_of_what_left_is_counted() {
+        let name = |seq: u64| format!("subject.number.{seq}");
+        let mut contents = filled(100_000, name);
+        let full = contents.memory_bytes();
+        for seq in (1..=100_000).filter(|seq| seq % 10 != 0) {
+            contents.remove(seq);
+        }
+        let left = contents.memory_bytes();
+        assert!(contents.subjects.has_place(name(1).len()));
+        assert!(
+            (full / 4..full / 2 + full / 5).contains(&left),
+            "{full} {left}"
+        );
+        for seq in (10..=100_000).step_by(10) {
+            assert_eq!(contents.subjects.find(&name(seq)).unwrap().first, seq);
+        }
+        assert!(contents.subjects.find(&name(11)).is_none());
+    }
+
+    #[test]
+    fn more_messages_of_one_subject_than_an_entry_counts_are_counted() {
+        let mut subjects = Subjects::default();
+        let number = subjects.number("s");
+        subjects.set_count(number, u32::MAX - 1);
+        for _ in 0..3 {
+            subjects.add(number);
+        }
+        let most = u64::from(u32::MAX) + 2;
+        assert_eq!(subjects.get(number).unwrap().count, most);
+        let left: Vec<u64> = (0..4).map(|_| subjects.subtract(number)).collect();
+        assert_eq!(left, [most - 1, most - 2, most - 3, most - 4]);
+        assert_eq!(subjects.get(number).unwrap().count, most - 4);
     }
 }

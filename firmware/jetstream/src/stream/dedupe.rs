@@ -12,6 +12,8 @@ use crate::limits::RECENT_IDS_MAX;
 const PAGE: usize = 512;
 /// Bytes of memory for an id: what is kept of it, and its place in the table.
 const ID_BYTES: usize = size_of::<Known>() + 14;
+/// Bytes of memory beside a text that is kept.
+const TEXT_BYTES: usize = size_of::<(Seq, Box<str>)>() + 16;
 
 /// Message ids seen within the window, whether their messages are kept or still on their way. Of
 /// each its hash is kept: 128 bits of a secret key, so that no two are alike.
@@ -25,6 +27,8 @@ pub(crate) struct Dedupe {
     hashers: [RandomState; 2],
     /// The texts of the newest ids.
     recent: VecDeque<(Seq, Box<str>)>,
+    /// Bytes that those take.
+    recent_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +65,7 @@ impl Dedupe {
 
     /// Bytes of memory, about.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.table.len() * ID_BYTES
+        self.table.len() * ID_BYTES + self.recent_bytes
     }
 
     /// The sequence that an id was given.
@@ -93,9 +97,12 @@ impl Dedupe {
 
     /// Remembers an id whose window is over as the newest.
     pub(crate) fn note(&mut self, id: &str, seq: Seq) {
-        if self.recent.len() == RECENT_IDS_MAX {
-            self.recent.pop_front();
+        if self.recent.len() == RECENT_IDS_MAX
+            && let Some((_, oldest)) = self.recent.pop_front()
+        {
+            self.recent_bytes -= TEXT_BYTES + oldest.len();
         }
+        self.recent_bytes += TEXT_BYTES + id.len();
         self.recent.push_back((seq, id.into()));
     }
 
@@ -112,7 +119,14 @@ impl Dedupe {
         while self.ring.front().is_some_and(|(_, known)| known.seq == 0) {
             self.ring.pop();
         }
-        self.recent.retain(|(other, _)| *other != seq);
+        let recent_bytes = &mut self.recent_bytes;
+        self.recent.retain(|(other, text)| {
+            let stays = *other != seq;
+            if !stays {
+                *recent_bytes -= TEXT_BYTES + text.len();
+            }
+            stays
+        });
     }
 
     /// Forgets what is older than the window.
@@ -247,7 +261,10 @@ mod tests {
         for n in 0..5000 {
             dedupe.insert(&format!("id-{n}"), n + 1, at(i64::try_from(n).unwrap()));
         }
-        assert_eq!(dedupe.memory_bytes() / 5000, ID_BYTES);
+        assert_eq!(
+            (dedupe.memory_bytes() - dedupe.recent_bytes) / 5000,
+            ID_BYTES
+        );
         const { assert!(ID_BYTES <= 48) };
         dedupe.forget(4000);
         dedupe.expire(at(4500));
@@ -259,7 +276,8 @@ mod tests {
         dedupe.expire(at(5998));
         assert_eq!(dedupe.find("id-4998"), Some(6000));
         dedupe.expire(at(6000));
-        assert_eq!((dedupe.memory_bytes(), dedupe.expires_at()), (0, None));
+        assert_eq!(dedupe.memory_bytes(), dedupe.recent_bytes);
+        assert_eq!(dedupe.expires_at(), None);
     }
 
     /// After four thousand millions of them the places begin again.
@@ -276,6 +294,7 @@ mod tests {
         dedupe.forget(6);
         assert_eq!(dedupe.find("id-5"), None);
         dedupe.expire(at(10));
-        assert_eq!((dedupe.memory_bytes(), dedupe.expires_at()), (0, None));
+        assert_eq!(dedupe.memory_bytes(), dedupe.recent_bytes);
+        assert_eq!(dedupe.expires_at(), None);
     }
 }

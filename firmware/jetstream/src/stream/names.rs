@@ -6,11 +6,13 @@ const STEP_BYTES: usize = 8;
 const SIZES: usize = 31;
 /// Cells that lie together.
 const CELLS: usize = 256;
+/// Fewer bytes are not moved for what is free of them.
+const SPARSE_BYTES_MIN: usize = 256 * 1024;
 /// How many bits of a [`Name`] tell the cell.
 const CELL_BITS: u32 = 27;
 
 /// Where a text lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name(u32);
 
 /// Texts by where they lie.
@@ -19,6 +21,10 @@ pub(super) struct Names {
     sizes: Vec<Cells>,
     long: Vec<Box<str>>,
     free_long: Vec<u32>,
+    /// Bytes of memory that all of it holds, free cells included.
+    held_bytes: usize,
+    /// Bytes of it that texts take.
+    used_bytes: usize,
 }
 
 /// Cells of one size: the length of a text, then the text.
@@ -28,6 +34,7 @@ struct Cells {
     free: Vec<u32>,
     used: u32,
     living: u32,
+    held_bytes: usize,
 }
 
 impl Names {
@@ -40,10 +47,30 @@ impl Names {
         while self.sizes.len() <= size {
             self.sizes.push(Cells::default());
         }
-        match self.sizes.get_mut(size)?.insert(size, text) {
-            Some(cell) => Name::new(size, cell),
-            None => self.insert_long(text),
-        }
+        let cells = self.sizes.get_mut(size)?;
+        let before = cells.held_bytes;
+        let Some(cell) = cells.insert(size, text) else {
+            return self.insert_long(text);
+        };
+        self.held_bytes = self.held_bytes + cells.held_bytes - before;
+        self.used_bytes += Self::bytes_of(text.len());
+        Name::new(size, cell)
+    }
+
+    /// Bytes of memory that all of it holds.
+    pub(super) const fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Whether most of it is free, and that is worth moving the rest.
+    pub(super) const fn is_sparse(&self) -> bool {
+        self.held_bytes > SPARSE_BYTES_MIN && self.used_bytes < self.held_bytes / 4
+    }
+
+    /// Whether a text of this length takes no further memory.
+    pub(super) fn has_cell(&self, len: usize) -> bool {
+        let cells = self.sizes.get(len / STEP_BYTES);
+        cells.is_some_and(|cells| !cells.free.is_empty())
     }
 
     pub(super) fn get(&self, name: Name) -> &str {
@@ -55,13 +82,19 @@ impl Names {
     }
 
     pub(super) fn remove(&mut self, name: Name) {
+        let bytes = Self::bytes_of(self.get(name).len());
         if name.size() >= SIZES {
             if let Some(long) = self.long.get_mut(name.cell() as usize) {
                 *long = Box::default();
                 self.free_long.push(name.cell());
+                self.held_bytes -= bytes;
+                self.used_bytes -= bytes;
             }
         } else if let Some(cells) = self.sizes.get_mut(name.size()) {
+            let before = cells.held_bytes;
             cells.remove(name.cell());
+            self.held_bytes = self.held_bytes + cells.held_bytes - before;
+            self.used_bytes -= bytes;
         }
     }
 
@@ -83,11 +116,16 @@ impl Names {
             }
         };
         *self.long.get_mut(cell as usize)? = text.into();
+        self.held_bytes += Self::bytes_of(text.len());
+        self.used_bytes += Self::bytes_of(text.len());
         Name::new(SIZES, cell)
     }
 }
 
 impl Name {
+    /// Of no text.
+    pub(super) const NONE: Self = Self(u32::MAX);
+
     fn new(size: usize, cell: u32) -> Option<Self> {
         let size = u32::try_from(size).ok()?;
         (cell >> CELL_BITS == 0).then_some(Self(size << CELL_BITS | cell))
@@ -117,9 +155,11 @@ impl Cells {
             self.pages.push(Vec::new());
         }
         let page = self.pages.get_mut(page)?;
+        let before = page.capacity();
         if page.len() <= place * bytes {
             page.resize((place + 1) * bytes, 0);
         }
+        self.held_bytes += page.capacity() - before;
         let place = page.get_mut(place * bytes..)?;
         let (len, rest) = place.split_first_mut()?;
         *len = u8::try_from(text.len()).ok()?;
@@ -144,7 +184,9 @@ impl Cells {
         if self.living == 0 {
             *self = Self::default();
         } else {
+            let before = self.free.capacity();
             self.free.push(cell);
+            self.held_bytes += (self.free.capacity() - before) * size_of::<u32>();
         }
     }
 }
@@ -179,5 +221,6 @@ mod tests {
             names.remove(name);
         }
         assert!(names.sizes.iter().all(|cells| cells.pages.is_empty()));
+        assert_eq!((names.held_bytes, names.used_bytes), (0, 0));
     }
 }

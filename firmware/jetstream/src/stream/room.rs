@@ -1,6 +1,6 @@
 //! Whether the limits leave room for a message.
 
-use frond_wire::MessageBuf;
+use frond_wire::{Headers, MessageBuf};
 
 use super::Stream;
 use super::admit::Room;
@@ -32,7 +32,7 @@ impl Stream {
                 Scarcity::Messages => Err(errors::INSUFFICIENT_RESOURCES),
             };
         }
-        let size = self.has_room(message, subject, room)?;
+        let size = self.has_room(message, subject, room, rollup)?;
         self.discard_new(subject, size, rollup)
     }
 
@@ -42,6 +42,7 @@ impl Stream {
         message: &MessageBuf,
         subject: &str,
         room: Room,
+        rollup: Rollup,
     ) -> Result<u64, ApiError> {
         let parts = message.message();
         let size = stored_bytes(
@@ -50,11 +51,12 @@ impl Stream {
             !parts.header.is_empty(),
             parts.body_bytes() as u64,
         );
-        let is_unknown = || self.contents.subjects().find(subject).is_none();
+        let subjects = self.contents.subjects();
+        let is_costly = || subjects.find(subject).is_none() && !subjects.has_place(subject.len());
         let is_scarce = match room.scarcity {
             Scarcity::None => false,
-            Scarcity::NewSubjects => is_unknown(),
-            Scarcity::Messages => true,
+            Scarcity::NewSubjects => is_costly(),
+            Scarcity::Messages => is_costly() || !self.makes_room(message, subject, size, rollup),
         };
         if is_scarce || size > room.server_bytes {
             return Err(errors::INSUFFICIENT_RESOURCES);
@@ -66,6 +68,32 @@ impl Stream {
             return Err(errors::ACCOUNT_RESOURCES_EXCEEDED);
         }
         Ok(size)
+    }
+
+    /// Whether another message goes for it, so that no more has to be known when it is kept.
+    fn makes_room(&self, message: &MessageBuf, subject: &str, size: u64, rollup: Rollup) -> bool {
+        let id = Headers::new(message.header()).get("Nats-Msg-Id");
+        if id.is_some_and(|id| !id.is_empty()) && self.config.duplicate_window > 0 {
+            return false;
+        }
+        let of_subject = || {
+            let kept = self.contents.subjects().find(subject);
+            kept.map_or(0, |kept| kept.count) + self.inflight.of_subject(subject)
+        };
+        let messages = self.contents.messages() + self.inflight.len() as u64;
+        let bytes = self.bytes_with_inflight() + size;
+        let is_at = |max: Option<u64>, held: u64| max.is_some_and(|max| held >= max);
+        match rollup {
+            Rollup::All => messages > 0,
+            Rollup::Subject => of_subject() > 0,
+            Rollup::None if self.config.discard == Discard::New => false,
+            Rollup::None => {
+                is_at(limit(self.config.max_msgs), messages)
+                    || is_at(limit(self.config.max_bytes), bytes.saturating_sub(1))
+                    || limit(self.config.max_msgs_per_subject)
+                        .is_some_and(|max| of_subject() >= max)
+            }
+        }
     }
 
     /// Whether the stream takes messages of this size.

@@ -29,7 +29,7 @@ impl Stream {
         room: Room,
     ) -> Admission {
         self.dedupe.expire(now);
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
         if let Some(seq) = id.and_then(|id| self.dedupe.find(id)) {
             return Admission::Duplicate(seq);
@@ -64,7 +64,7 @@ impl Stream {
         if let Err(refused) = self.is_open(message) {
             return Admission::Refused(refused);
         }
-        let headers = Headers::new(message.message().header);
+        let headers = Headers::new(message.header());
         let rollup = self.rollup(&headers).unwrap_or(Rollup::None);
         if own != Own::Marker
             && let Err(refused) = self.fits(message, message.subject(), room, rollup)

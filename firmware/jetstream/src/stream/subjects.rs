@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
 use frond_ledger::Seq;
@@ -8,8 +9,8 @@ use super::table::Table;
 
 /// Subjects that room is made for at once.
 const PAGE: usize = 1024;
-/// Bytes that a subject takes beside its text: its entry, and its place in the table.
-const SUBJECT_BYTES: usize = size_of::<Entry>() + 14;
+/// Subjects whose names move at once, where most of what holds names is free.
+const MOVED_AT_ONCE: usize = 32;
 
 /// One subject that has messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +28,14 @@ pub(crate) struct Subject<'a> {
 }
 
 /// What is kept of a subject.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     /// Its oldest message.
     pub(crate) first: Seq,
     /// Its newest message.
     pub(crate) last: Seq,
-    /// How many messages it has.
-    pub(crate) count: u32,
+    /// How many messages it has, up to as many as this can tell; see [`Subjects::add`].
+    count: u32,
     name: Name,
 }
 
@@ -46,7 +47,37 @@ pub(crate) struct Subjects {
     pages: Vec<Vec<Entry>>,
     free: Vec<u32>,
     hasher: RandomState,
-    bytes: usize,
+    /// Bytes of memory of the pages.
+    page_bytes: usize,
+    /// Messages beyond what an entry can count.
+    beyond: BTreeMap<u32, u64>,
+    /// Names on their way to where they take less memory.
+    moving: Option<Moving>,
+}
+
+impl Entry {
+    /// Whether it has no messages.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Subjects with smaller numbers have their names there already.
+#[derive(Clone, Debug, Default)]
+struct Moving {
+    names: Names,
+    upto: u32,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            last: 0,
+            count: 0,
+            name: Name::NONE,
+        }
+    }
 }
 
 impl Subjects {
@@ -55,18 +86,37 @@ impl Subjects {
         self.table.len()
     }
 
-    /// Bytes of memory, about.
-    pub(crate) const fn bytes(&self) -> usize {
-        self.bytes
+    /// Bytes of memory: also those that wait for subjects to come.
+    pub(crate) fn bytes(&self) -> usize {
+        let moving = self.moving.as_ref();
+        let moved_bytes = moving.map_or(0, |moving| moving.names.held_bytes());
+        self.table.bytes()
+            + self.names.held_bytes()
+            + moved_bytes
+            + self.page_bytes
+            + self.free.capacity() * size_of::<u32>()
+    }
+
+    /// Whether a new subject of this length takes no further memory.
+    pub(crate) fn has_place(&self, len: usize) -> bool {
+        let names = match &self.moving {
+            Some(moving) => &moving.names,
+            None => &self.names,
+        };
+        !self.free.is_empty() && names.has_cell(len)
     }
 
     /// The subject with this number.
     pub(crate) fn get(&self, number: u32) -> Option<Subject<'_>> {
         let entry = self.entry(number)?;
+        let beyond = match entry.count {
+            u32::MAX => self.beyond.get(&number).copied().unwrap_or(0),
+            _ => 0,
+        };
         Some(Subject {
-            name: self.names.get(entry.name),
+            name: self.name_of(number, entry),
             number,
-            count: entry.count.into(),
+            count: u64::from(entry.count) + beyond,
             first: entry.first,
             last: entry.last,
         })
@@ -89,33 +139,71 @@ impl Subjects {
         if let Some(number) = self.number_of(name, hash) {
             return number;
         }
+        self.move_some();
+        let number = self.free.pop().unwrap_or_else(|| self.new_number());
         let entry = Entry {
-            name: self.names.insert(name).unwrap_or_default(),
+            name: self.names_of(number).insert(name).unwrap_or(Name::NONE),
             ..Entry::default()
         };
-        let number = self.free.pop().unwrap_or_else(|| self.new_number());
         if let Some(place) = self.get_mut(number) {
             *place = entry;
         }
         self.table.insert(hash, number);
-        self.bytes += SUBJECT_BYTES + Names::bytes_of(name.len());
         number
+    }
+
+    /// One message more. What an entry cannot count is counted beside it.
+    pub(crate) fn add(&mut self, number: u32) {
+        match self.get_mut(number).map(|entry| &mut entry.count) {
+            Some(&mut u32::MAX) => *self.beyond.entry(number).or_default() += 1,
+            Some(count) => *count += 1,
+            None => {}
+        }
+    }
+
+    /// For tests: nobody waits for so many.
+    #[cfg(test)]
+    pub(super) fn set_count(&mut self, number: u32, count: u32) {
+        if let Some(entry) = self.get_mut(number) {
+            entry.count = count;
+        }
+    }
+
+    /// One less; how many are left.
+    pub(crate) fn subtract(&mut self, number: u32) -> u64 {
+        if let Some(beyond) = self.beyond.get_mut(&number) {
+            *beyond -= 1;
+            let left = u64::from(u32::MAX) + *beyond;
+            if *beyond == 0 {
+                self.beyond.remove(&number);
+            }
+            return left;
+        }
+        let Some(entry) = self.get_mut(number) else {
+            return 0;
+        };
+        entry.count = entry.count.saturating_sub(1);
+        entry.count.into()
     }
 
     /// Forgets a subject without messages.
     pub(crate) fn release(&mut self, number: u32) {
-        let Some(name) = self.entry(number).map(|entry| entry.name) else {
+        let Some(entry) = self.get_mut(number) else {
             return;
         };
-        let text = self.names.get(name);
-        let hash = self.hash(text);
-        self.bytes -= SUBJECT_BYTES + Names::bytes_of(text.len());
+        let entry = core::mem::take(entry);
+        let hash = self.hash(self.name_of(number, &entry));
         self.table.remove(hash, number);
-        self.names.remove(name);
+        self.names_of(number).remove(entry.name);
         self.free.push(number);
         if self.table.len() == 0 {
             *self = Self::default();
+            return;
         }
+        if self.moving.is_none() && self.names.is_sparse() {
+            self.moving = Some(Moving::default());
+        }
+        self.move_some();
     }
 
     /// Every subject with messages, in the order of their numbers.
@@ -143,6 +231,43 @@ impl Subjects {
         )
     }
 
+    fn name_of(&self, number: u32, entry: &Entry) -> &str {
+        match &self.moving {
+            Some(moving) if number < moving.upto => moving.names.get(entry.name),
+            Some(_) | None => self.names.get(entry.name),
+        }
+    }
+
+    /// Where the name of this subject is, or comes.
+    fn names_of(&mut self, number: u32) -> &mut Names {
+        match &mut self.moving {
+            Some(moving) if number < moving.upto => &mut moving.names,
+            Some(_) | None => &mut self.names,
+        }
+    }
+
+    /// Moves some of the names together, so that the rest can be given back when all are.
+    fn move_some(&mut self) {
+        let Some(mut moving) = self.moving.take() else {
+            return;
+        };
+        for _ in 0..MOVED_AT_ONCE {
+            let number = moving.upto;
+            let index = number as usize;
+            let page = self.pages.get_mut(index / PAGE);
+            let Some(entry) = page.and_then(|page| page.get_mut(index % PAGE)) else {
+                self.names = moving.names;
+                return;
+            };
+            if entry.name != Name::NONE {
+                let text = self.names.get(entry.name);
+                entry.name = moving.names.insert(text).unwrap_or(Name::NONE);
+            }
+            moving.upto += 1;
+        }
+        self.moving = Some(moving);
+    }
+
     fn entry(&self, number: u32) -> Option<&Entry> {
         let number = number as usize;
         self.pages.get(number / PAGE)?.get(number % PAGE)
@@ -151,7 +276,7 @@ impl Subjects {
     fn number_of(&self, name: &str, hash: u32) -> Option<u32> {
         let is_it = |number| {
             let entry = self.entry(number);
-            entry.is_some_and(|entry| self.names.get(entry.name) == name)
+            entry.is_some_and(|entry| self.name_of(number, entry) == name)
         };
         self.table.find(hash, is_it)
     }
@@ -164,7 +289,9 @@ impl Subjects {
         let Some(page) = self.pages.last_mut() else {
             return u32::MAX;
         };
+        let room = page.capacity();
         page.push(Entry::default());
+        self.page_bytes += (page.capacity() - room) * size_of::<Entry>();
         u32::try_from(before + page.len() - 1).unwrap_or(u32::MAX)
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Table {
     split: usize,
     level: u32,
     len: usize,
+    /// Places of all parts.
+    places: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,7 @@ impl Default for Table {
             split: 0,
             level: 0,
             len: 0,
+            places: 0,
         }
     }
 }
@@ -37,6 +40,11 @@ impl Default for Table {
 impl Table {
     pub(super) const fn len(&self) -> usize {
         self.len
+    }
+
+    /// Bytes of memory.
+    pub(super) const fn bytes(&self) -> usize {
+        self.places * size_of::<u64>()
     }
 
     /// The number with this hash that `is_it` takes.
@@ -50,7 +58,9 @@ impl Table {
     pub(super) fn insert(&mut self, hash: u32, number: u32) {
         let part = self.part_of(hash);
         if let Some(part) = self.parts.get_mut(part) {
+            let before = part.places.len();
             part.insert(entry(hash, number));
+            self.places = self.places + part.places.len() - before;
             self.len += 1;
         }
         if self.len > self.parts.len() * PART_NUMBERS {
@@ -65,7 +75,9 @@ impl Table {
             return;
         };
         if let Some(place) = part.find(hash, |other| other == number) {
+            let before = part.places.len();
             part.remove(place);
+            self.places = self.places + part.places.len() - before;
             self.len -= 1;
         }
     }
@@ -91,12 +103,14 @@ impl Table {
             self.split = 0;
             self.level += 1;
         }
-        for entry in old.unwrap_or_default().places {
-            if entry != 0 {
-                let part = self.part_of((entry >> 32) as u32);
-                if let Some(part) = self.parts.get_mut(part) {
-                    part.insert(entry);
-                }
+        let old = old.unwrap_or_default().places;
+        self.places -= old.len();
+        for entry in old.into_iter().filter(|entry| *entry != 0) {
+            let part = self.part_of((entry >> 32) as u32);
+            if let Some(part) = self.parts.get_mut(part) {
+                let before = part.places.len();
+                part.insert(entry);
+                self.places = self.places + part.places.len() - before;
             }
         }
     }
@@ -216,6 +230,8 @@ mod tests {
                 }
                 assert_eq!(table.len(), model.len());
             }
+            let places = table.parts.iter().map(|part| part.places.len());
+            assert_eq!(table.bytes(), places.sum::<usize>() * 8);
             for number in 0..u32::try_from(numbers).unwrap() {
                 let found = table.find(hash(number), |other| other == number);
                 assert_eq!(found.is_some(), model.contains_key(&number));

@@ -216,7 +216,7 @@ fn what_a_publisher_says_of_origins_is_believed_or_breaks_the_counter() {
                     let got = world.ask("$JS.API.DIRECT.GET.C", r#"{"seq":2}"#);
                     assert_eq!(got, r#"{"val":"2"}"#);
                     let sent = world.sent.last().unwrap();
-                    let header = String::from_utf8_lossy(sent.message.message().header);
+                    let header = String::from_utf8_lossy(sent.message.header());
                     assert!(header.contains(said), "{header}");
                 }
             }

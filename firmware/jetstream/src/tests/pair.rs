@@ -347,7 +347,7 @@ impl Pair {
         for (sub, _) in named {
             node.local.push_back((*sub, message.clone()));
         }
-        if to.starts_with("_R.") && Headers::new(message.message().header).status().is_none() {
+        if to.starts_with("_R.") && Headers::new(message.header()).status().is_none() {
             node.sent.push(message.clone());
         }
     }

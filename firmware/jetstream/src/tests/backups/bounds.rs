@@ -312,3 +312,26 @@ fn a_purged_account_has_nothing_on_its_way_in() {
     assert!(world.sent.iter().all(|sent| sent.to != "_GIVER"));
     world.create("S", "\"subjects\":[\"s.>\"]");
 }
+
+#[test]
+fn a_restore_keeps_to_the_memory_for_what_is_known_of_messages() {
+    for (index_bytes_max, is_taken) in [(1_000_000, true), (20_000, false)] {
+        let mut world = World::with(Facts {
+            index_bytes_max: Some(index_bytes_max),
+            ..Facts::default()
+        });
+        let config = json!({"name": "S", "subjects": ["s.*"]});
+        let taken = written(config, json!({}), |w| {
+            for seq in 1..=1000 {
+                w.message(seq, 0, &format!("s.{seq}"), b"", b"x");
+            }
+        });
+        let answer: Value = serde_json::from_str(&restore(&mut world, &taken)).unwrap();
+        if is_taken {
+            assert_eq!(answer["state"]["messages"], 1000, "{answer}");
+        } else {
+            assert_eq!(answer["error"]["err_code"], 10023, "{answer}");
+            assert_eq!(world.streams.index_bytes(), 0);
+        }
+    }
+}

@@ -40,7 +40,7 @@ fn a_taker_that_goes_or_sleeps_ends_it() {
             .rev()
             .find(|sent| sent.to == INBOX)
             .unwrap();
-        let header = last.message.message().header;
+        let header = last.message.header();
         assert_eq!(header, b"NATS/1.0 408 No Flow Response\r\n\r\n");
     }
 }
@@ -177,7 +177,7 @@ fn a_slow_disk_is_not_the_fault_of_the_taker() {
 fn last_header(world: &World) -> String {
     let mut sent = world.sent.iter().rev();
     let last = sent.find(|sent| sent.to == INBOX).unwrap();
-    String::from_utf8(last.message.message().header.to_vec()).unwrap()
+    String::from_utf8(last.message.header().to_vec()).unwrap()
 }
 
 #[test]
