@@ -245,6 +245,13 @@ impl Directory {
         self.system
     }
 
+    /// Whether anybody here is known by a name and a password.
+    #[must_use]
+    pub fn has_passwords(&self) -> bool {
+        let mut users = self.clients.names.values();
+        self.trust.is_none() && users.any(|user| matches!(user.login, Login::Password { .. }))
+    }
+
     /// Whether clients have to say who they are.
     #[must_use]
     pub fn auth_required(&self) -> bool {

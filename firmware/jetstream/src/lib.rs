@@ -56,4 +56,4 @@ pub use stream::config::{
     Retention, SourceConsumer, Storage, StreamConfig, StreamSource, SubjectTransform,
 };
 pub use trial::Trial;
-pub use view::{AccountView, StreamView, View};
+pub use view::{AccountView, StreamFault, StreamSummary, StreamView, View};

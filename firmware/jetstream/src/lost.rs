@@ -31,6 +31,11 @@ impl Stream {
     pub(crate) fn lost_now(&self) -> Vec<Seq> {
         self.lost.range(self.contents.first()..).copied().collect()
     }
+
+    /// How many those are.
+    pub(crate) fn lost_count(&self) -> usize {
+        self.lost.range(self.contents.first()..).count()
+    }
 }
 
 impl JetStream {

@@ -77,6 +77,34 @@ pub struct StreamView<'a> {
     pub lost: usize,
 }
 
+/// One stream in a few numbers, which are all there anyway.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamSummary<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Messages it holds.
+    pub messages: u64,
+    /// What they add up to in bytes.
+    pub bytes: u64,
+    /// When its first message was taken.
+    pub first_time: Option<Timestamp>,
+    /// When its last message was taken.
+    pub last_time: Option<Timestamp>,
+    /// Messages it had and cannot be read.
+    pub lost: usize,
+    /// Why it takes no messages, when it does not.
+    pub fault: Option<StreamFault<'a>>,
+}
+
+/// Why a stream takes no messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamFault<'a> {
+    /// There is no space left.
+    Full,
+    /// The disk failed, in its words.
+    Failed(&'a str),
+}
+
 impl JetStream {
     /// What monitoring may see.
     #[must_use]
@@ -140,6 +168,11 @@ impl<'a> View<'a> {
             .map(move |host| stream_view(streams, host))
     }
 
+    /// The same in a few numbers each, for whoever looks often.
+    pub fn summaries(&self, tenant: Tenant) -> impl Iterator<Item = StreamSummary<'a>> + use<'a> {
+        self.streams.hosts_of(tenant).map(summary)
+    }
+
     /// What was found damaged on the disk, until an operator has seen it: `/healthz` tells it.
     #[must_use]
     pub fn reports(&self) -> &'a [Box<str>] {
@@ -179,7 +212,24 @@ fn stream_view<'a>(streams: &JetStream, host: &'a Host) -> StreamView<'a> {
         mirror: config.mirror.as_ref().map(origin),
         sources: config.sources.iter().map(origin).collect(),
         fault: fault(host),
-        lost: host.stream.lost_now().len(),
+        lost: host.stream.lost_count(),
+    }
+}
+
+fn summary(host: &Host) -> StreamSummary<'_> {
+    let contents = &host.stream.contents;
+    StreamSummary {
+        name: &host.stream.config.name,
+        messages: contents.messages(),
+        bytes: contents.bytes(),
+        first_time: contents.oldest().map(|(_, time)| time),
+        last_time: contents.last_time(),
+        lost: host.stream.lost_count(),
+        fault: match &host.stream.health {
+            Health::Sound => None,
+            Health::Full => Some(StreamFault::Full),
+            Health::Failed(words) => Some(StreamFault::Failed(words)),
+        },
     }
 }
 

@@ -3,8 +3,9 @@ use serde::Serialize;
 
 use crate::endpoint::Endpoint;
 use crate::gather::{self, Depth};
-use crate::page::{HTML, JSON, METRICS, Page, VARIABLES};
+use crate::page::{JSON, METRICS, Page, VARIABLES};
 use crate::query::{Query, Refusal};
+use crate::status::Seen;
 use crate::text::{compact, pretty};
 use crate::{
     Process, accountz, accstatz, connz, expvarz, gatewayz, healthz, ipqueuesz, jsz, leafz, metrics,
@@ -27,6 +28,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) process: &'a Process<'a>,
     pub(crate) query: &'a Query,
     pub(crate) form: Form,
+    /// How much of what is private.
+    pub(crate) seen: &'a Seen,
 }
 
 impl Asked<'_> {
@@ -76,11 +79,8 @@ impl Asked<'_> {
             }),
             Endpoint::Profilez => Ok(self.page(&expvarz::profilez(query.text("name")))),
             Endpoint::Metrics => self.metrics(),
-            Endpoint::Status => Ok(Page {
-                content_type: HTML,
-                ..Page::json(status::PAGE.to_owned())
-            }),
-            Endpoint::StatusJson => Ok(self.page(&status::document(view, self.process))),
+            Endpoint::Status => Ok(status::page()),
+            Endpoint::StatusJson => Ok(self.page(&status::document(view, self.process, self.seen))),
             Endpoint::Statsz => Ok(self.page(&statsz::document(view, self.process))),
             Endpoint::Stacksz => Ok(Page::missing(expvarz::NO_STACKS)),
         }

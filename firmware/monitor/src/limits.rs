@@ -23,3 +23,6 @@ pub(crate) const DEVICES_SHOWN_MAX: usize = 50;
 
 /// Streams that the status page lists.
 pub(crate) const STREAMS_SHOWN_MAX: usize = 50;
+
+/// Things to be told on the status page.
+pub(crate) const FINDINGS_SHOWN_MAX: usize = 20;

@@ -11,6 +11,7 @@ use crate::answer::{Asked, Form};
 use crate::endpoint::Endpoint;
 use crate::jsz::NOT_LEADER;
 use crate::query::{Query, Refusal};
+use crate::status::Seen;
 
 /// Why a request gets no document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ pub fn report(
         process,
         query: &query,
         form: Form::OneLine,
+        seen: &Seen::All,
     };
     let answer = match (wanted.endpoint, wanted.account) {
         (Endpoint::Jsz, Some(account)) => asked.jetstream_of(account),

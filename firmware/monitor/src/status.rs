@@ -2,6 +2,8 @@
 //! page holds all words, the document only names and numbers.
 
 mod findings;
+mod seen;
+mod stored;
 mod told;
 
 #[cfg(test)]
@@ -14,18 +16,20 @@ use frond_node::View;
 use serde::Serialize;
 
 use crate::Process;
-use crate::gather::{self, Depth};
-use crate::jetstream::{JetStream, JsStream};
-use crate::limits::{DEVICES_SHOWN_MAX, STREAMS_SHOWN_MAX};
+use crate::gather;
+use crate::limits::DEVICES_SHOWN_MAX;
+use crate::page::{HTML, Page};
 use crate::rows::{Connection, Remote};
 use crate::text::When;
-use findings::{Finding, findings};
+use findings::{Facts, Finding, findings};
+use stored::{Storage, Stored};
 
 pub use findings::Condition;
+pub use seen::Seen;
 pub use told::{Configuration, Quality, Sensor, Step, Version};
 
 /// The page; it has everything it needs in it.
-pub(crate) const PAGE: &str = include_str!("status/page.html");
+const PAGE: &str = include_str!("status/page.html");
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Status<'a> {
@@ -45,7 +49,6 @@ pub(crate) struct Status<'a> {
     sensors: &'a [Sensor],
     configuration: Option<&'a Configuration>,
     configuration_read: When,
-    is_leaving: bool,
 }
 
 /// A link to a hub, up or not.
@@ -89,45 +92,27 @@ struct Messages {
     out_bytes: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct Storage {
-    used_bytes: u64,
-    max_bytes: u64,
-    messages: u64,
-    /// Streams there are; the largest of them are listed.
-    count: usize,
-    streams: Vec<StreamNow>,
-}
-
-#[derive(Debug, Serialize)]
-struct StreamNow {
-    name: String,
-    account: String,
-    messages: u64,
-    bytes: u64,
-    oldest: Option<When>,
-    newest: Option<When>,
-    lost: usize,
-    fault: Option<String>,
-}
-
 /// What the lamp of this box is to show.
 #[must_use]
 pub fn condition(view: &View<'_>, process: &Process<'_>) -> Condition {
-    let jetstream = gather::jetstream(view, Depth::Streams);
-    worst(&found(
-        view,
-        process,
-        &gather::hubs(view),
-        jetstream.as_ref(),
-    ))
+    let stored = Stored::gather(view, &Seen::All);
+    worst(&found(view, process, &gather::hubs(view), stored.as_ref()))
 }
 
-/// All of it.
-pub(crate) fn document<'a>(view: &View<'_>, process: &'a Process<'_>) -> Status<'a> {
-    let lines = gather::hubs(view);
-    let jetstream = gather::jetstream(view, Depth::Streams);
-    let findings = found(view, process, &lines, jetstream.as_ref());
+/// The page, which is the same for everybody.
+pub(crate) fn page() -> Page {
+    Page {
+        content_type: HTML,
+        ..Page::json(PAGE.to_owned())
+    }
+}
+
+/// What the page shows to whoever looks.
+pub(crate) fn document<'a>(view: &View<'_>, process: &'a Process<'_>, seen: &Seen) -> Status<'a> {
+    let lines = gather::hubs(view).into_iter();
+    let lines: Vec<_> = lines.filter(|it| seen.shows(&it.account)).collect();
+    let stored = Stored::gather(view, seen);
+    let findings = found(view, process, &lines, stored.as_ref());
     let (server, counts) = (gather::server(view), gather::counts(view));
     let all = counts.totals.traffic;
     Status {
@@ -141,18 +126,17 @@ pub(crate) fn document<'a>(view: &View<'_>, process: &'a Process<'_>) -> Status<
         memory_bytes: process.resident_bytes,
         cpu_percent: process.cpu_percent,
         lines: lines.into_iter().map(line).collect(),
-        devices: devices(gather::clients(view)),
+        devices: devices(gather::clients(view), seen),
         messages: Messages {
             in_msgs: all.in_msgs,
             in_bytes: all.in_bytes,
             out_msgs: all.out_msgs,
             out_bytes: all.out_bytes,
         },
-        storage: jetstream.map(storage),
+        storage: stored.map(Stored::shown),
         sensors: process.sensors,
         configuration: process.configuration,
         configuration_read: When(process.config_loaded),
-        is_leaving: view.is_lame_duck,
     }
 }
 
@@ -160,10 +144,17 @@ fn found(
     view: &View<'_>,
     process: &Process<'_>,
     lines: &[Remote],
-    jetstream: Option<&JetStream>,
+    stored: Option<&Stored<'_>>,
 ) -> Vec<Finding> {
-    let wanted = view.config.jetstream.enabled;
-    findings(view.now.wall, lines, jetstream, wanted, process)
+    findings(&Facts {
+        now: view.now.wall,
+        lines,
+        stored,
+        wants_storage: view.config.jetstream.enabled,
+        is_leaving: view.is_lame_duck,
+        absent: &gather::absent_listeners(view),
+        process,
+    })
 }
 
 fn worst(findings: &[Finding]) -> Condition {
@@ -188,7 +179,9 @@ fn line(remote: Remote) -> LineNow {
     }
 }
 
-fn devices(mut clients: Vec<Connection>) -> Devices {
+/// Those that have yet to say who they are, are none.
+fn devices(mut clients: Vec<Connection>, seen: &Seen) -> Devices {
+    clients.retain(|it| !it.account.is_empty() && seen.shows(&it.account));
     let count = clients.len();
     clients.sort_by_key(|it| std::cmp::Reverse(it.cid));
     clients.truncate(DEVICES_SHOWN_MAX);
@@ -203,39 +196,5 @@ fn devices(mut clients: Vec<Connection>) -> Devices {
     Devices {
         count,
         list: list.collect(),
-    }
-}
-
-fn storage(jetstream: JetStream) -> Storage {
-    let (used_bytes, max_bytes) = (jetstream.stats().storage, jetstream.config.max_storage);
-    let messages = jetstream.streams().map(|it| it.messages).sum();
-    let accounts = jetstream.accounts.into_iter();
-    let rows = accounts.flat_map(|account| {
-        let streams = account.streams.into_iter();
-        streams.map(move |it| stream(account.name.clone(), it))
-    });
-    let mut streams: Vec<_> = rows.collect();
-    let count = streams.len();
-    streams.sort_by_key(|it| (it.fault.is_none(), std::cmp::Reverse(it.bytes)));
-    streams.truncate(STREAMS_SHOWN_MAX);
-    Storage {
-        used_bytes,
-        max_bytes,
-        messages,
-        count,
-        streams,
-    }
-}
-
-fn stream(account: String, stream: JsStream) -> StreamNow {
-    StreamNow {
-        name: stream.name,
-        account,
-        messages: stream.messages,
-        bytes: stream.bytes,
-        oldest: stream.first_time.map(When),
-        newest: stream.last_time.map(When),
-        lost: stream.lost,
-        fault: stream.fault,
     }
 }

@@ -16,13 +16,14 @@ use crate::core::Core;
 use crate::limits::ACCEPT_PAUSE_MAX;
 use crate::line::Line;
 use crate::tls::{self, Inbound, Tunnel};
+use entry::Door;
 use peers::Peers;
 
 /// The same over TLS.
 async fn secured(
     core: &Rc<Core>,
     seat: &peers::Seat,
-    from: IpAddr,
+    asks: (&Door, IpAddr),
     stream: TcpStream,
     context: &Inbound,
 ) -> io::Result<()> {
@@ -30,23 +31,26 @@ async fn secured(
     tls::accept(&line, context, core.scratch(), &mut early, &|_| {})
         .await
         .map_err(|fault| io::Error::other(fault.to_string()))?;
-    exchange::converse(core, seat, from, Tunnel::new(line, early)).await
+    exchange::converse(core, seat, asks, Tunnel::new(line, early)).await
 }
 
 /// Serves the monitoring documents until the task is aborted.
 pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
     let peers = Rc::new(Peers::default());
+    let door = Rc::new(Door::default());
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let seat = Peers::seat(&peers, core.clock().now().mono);
                 let number = seat.number();
                 let core = Rc::clone(&core);
+                let door = Rc::clone(&door);
                 let task = tokio::task::spawn_local(async move {
+                    let asks = (&*door, peer.ip());
                     // A peer that leaves early is its own affair.
                     let _ = match core.tls().https() {
-                        None => exchange::converse(&core, &seat, peer.ip(), stream).await,
-                        Some(context) => secured(&core, &seat, peer.ip(), stream, &context).await,
+                        None => exchange::converse(&core, &seat, asks, stream).await,
+                        Some(context) => secured(&core, &seat, asks, stream, &context).await,
                     };
                 });
                 peers.carried_by(number, task.abort_handle());

@@ -121,8 +121,14 @@ pub(crate) const HTTP_HEAD_WAIT: Duration = Duration::from_secs(5);
 pub(crate) const HTTP_WRITE_WAIT: Duration = Duration::from_secs(10);
 /// How long an HTTP peer may wait between an answer and its next request.
 pub(crate) const HTTP_IDLE_WAIT: Duration = Duration::from_secs(300);
-/// How long an HTTP peer that says who it is, and is not, waits for the answer.
+/// How long nobody from an address is looked at after a wrong login from there.
 pub(crate) const HTTP_REFUSAL_PAUSE: Duration = Duration::from_secs(1);
+/// Addresses that this is remembered of; more are looked at all the same.
+pub(crate) const HTTP_REFUSED_MAX: usize = 1024;
+/// How long a right login is remembered, so that a page that renews itself costs no password.
+pub(crate) const HTTP_KNOWN_FOR: Duration = Duration::from_secs(300);
+/// Logins remembered.
+pub(crate) const HTTP_KNOWN_MAX: usize = 16;
 /// HTTP connections at once; one more, and the idlest of them goes.
 pub(crate) const HTTP_CONNECTIONS_MAX: usize = 64;
 /// Documents that HTTP peers have yet to read, together; a larger one is still served to one.

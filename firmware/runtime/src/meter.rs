@@ -39,6 +39,11 @@ impl Meter {
         config_digest.clone_into(&mut self.config_digest);
     }
 
+    /// When the configuration in force was read.
+    pub(crate) const fn config_loaded(&self) -> Timestamp {
+        self.config_loaded
+    }
+
     /// When certificates end.
     pub(crate) const fn set_certs(&mut self, certs: CertEnds) {
         self.certs = certs;

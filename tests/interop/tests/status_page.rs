@@ -157,55 +157,113 @@ async fn a_disk_that_is_full_is_a_fault() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn only_the_box_and_its_users_see_it() {
-    // A browser that was led here by a name from elsewhere is nobody, as is one in the network.
-    let ask = |http: &str, path: &str, host: &str, login: &str| {
-        let login = match login {
-            "" => String::new(),
-            login => format!(
-                "Authorization: Basic {}\r\n",
-                BASE64.encode(login.as_bytes())
-            ),
-        };
-        http_say(
-            http,
-            &format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n{login}\r\n"),
-        )
+/// The status code and the head of the answer to somebody who believes to talk to `host`.
+fn ask(http: &str, path: &str, host: &str, login: &str) -> (u16, String) {
+    let login = match login {
+        "" => String::new(),
+        login => format!(
+            "Authorization: Basic {}\r\n",
+            BASE64.encode(login.as_bytes())
+        ),
     };
-    // Of "crust".
-    let hash = "$2a$04$abcdefghijklmnopqrstuuECU8aI9fnx871.fSZgB0fWPYIMUwe0i";
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n{login}\r\n");
+    let (code, head, _) = http_say(http, &request);
+    assert!(!head.contains("Access-Control-Allow-Origin"), "{head}");
+    assert_eq!(
+        head.contains("WWW-Authenticate: Basic"),
+        code == 401,
+        "{head}"
+    );
+    (code, head)
+}
+
+fn guarded(users: &str) -> (Server, String) {
+    let http = format!("127.0.0.1:{}", free_port());
+    let server = Server::start(Kind::Leaf, &Setup::config(&config(&http, users)));
+    (server, http)
+}
+
+/// Of "crust".
+const HASH: &str = "$2a$04$abcdefghijklmnopqrstuuECU8aI9fnx871.fSZgB0fWPYIMUwe0i";
+
+/// A browser that was led here by a name from elsewhere is as strange as one in the network.
+#[test]
+fn only_the_box_and_its_users_see_it() {
     let users = format!(
         "accounts {{ A {{ jetstream: enabled, users: [ {{ user: plain, password: crumb }}, \
-         {{ user: hashed, password: \"{hash}\" }} ] }} }}"
+         {{ user: hashed, password: \"{HASH}\" }} ] }} }}\nno_auth_user: plain"
     );
-    let http = format!("127.0.0.1:{}", free_port());
-    let _guarded = Server::start(Kind::Leaf, &Setup::config(&config(&http, &users)));
-    for path in ["/status", "/status.json"] {
-        for (host, login, code) in [
-            (&*http, "", 200),
-            ("localhost", "", 200),
-            ("bakery.example", "", 401),
-            ("bakery.example", "plain:crumb", 200),
-            ("bakery.example", "hashed:crust", 200),
-            ("bakery.example", "plain:crust", 401),
-            ("bakery.example", "hashed:crumb", 401),
-            ("bakery.example", "nobody:", 401),
-        ] {
-            let (told, head, body) = ask(&http, path, host, login);
-            assert_eq!(told, code, "{path} {host} {login}: {body}");
-            let asked = head.contains("WWW-Authenticate: Basic");
-            assert_eq!(asked, code == 401, "{head}");
-            assert!(!head.contains("Access-Control-Allow-Origin"), "{head}");
+    let (_server, http) = guarded(&users);
+    let codes = |cases: &[(&str, &str, u16)]| {
+        for (host, login, code) in cases {
+            for path in ["/status", "/status.json"] {
+                assert_eq!(
+                    ask(&http, path, host, login).0,
+                    *code,
+                    "{path} {host} {login}"
+                );
+            }
         }
+    };
+    codes(&[
+        (&http, "", 200),
+        ("localhost", "", 200),
+        ("bakery.example", "", 401),
+        ("bakery.example", ":", 401),
+        ("bakery.example", "plain:", 401),
+        ("bakery.example", "plain:crumb", 200),
+        ("bakery.example", "hashed:crust", 200),
+    ]);
+    for wrong in ["plain:crust", "hashed:crumb", "nobody:crumb"] {
+        let refused = || ask(&http, "/status", "bakery.example", wrong).0;
+        wait_for("a look at a wrong login", BOUND, || {
+            (refused() == 401).then_some(())
+        });
+        // Whoever guesses does not hear that the next guess is right.
+        codes(&[("bakery.example", "plain:crumb", 429), (&http, "", 200)]);
     }
+    let right = || ask(&http, "/status", "bakery.example", "hashed:crust").0;
+    wait_for("the right login", BOUND, || (right() == 200).then_some(()));
+    // What a proxy on the box passes on is not asked for by who sits at it.
+    let passed =
+        format!("GET /status HTTP/1.0\r\nHost: {http}\r\nX-Forwarded-For: 10.0.0.7\r\n\r\n");
+    assert_eq!(http_say(&http, &passed).0, 401);
     // nats-server's documents are as open as they were.
-    assert_eq!(ask(&http, "/varz", "bakery.example", "").0, 200);
-    let open = format!("127.0.0.1:{}", free_port());
-    let _open = Server::start(Kind::Leaf, &Setup::config(&config(&open, "")));
-    assert_eq!(
-        ask(&open, "/status", "bakery.example", "plain:crumb").0,
-        403
-    );
-    assert_eq!(ask(&open, "/status", "127.0.0.1", "").0, 200);
+    let open = http_say(&http, "GET /varz HTTP/1.0\r\nHost: bakery.example\r\n\r\n");
+    assert_eq!(open.0, 200);
+}
+
+#[test]
+fn a_box_without_passwords_shows_it_to_nobody_else() {
+    let nkey = "UD466L6EBCM3YY5HEGHJANNTN4LSKTSUXTH7RILHCKEQMQHTBNLHJJXT";
+    for users in [
+        String::new(),
+        format!("authorization {{ users: [ {{ nkey: {nkey} }} ] }}"),
+    ] {
+        let (_server, http) = guarded(&users);
+        assert_eq!(
+            ask(&http, "/status", "bakery.example", "plain:crumb").0,
+            403,
+            "{users}"
+        );
+        assert_eq!(ask(&http, "/status", "127.0.0.1", "").0, 200, "{users}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_see_what_is_of_their_account() {
+    let users = "accounts { A { users: [ { user: a, password: a } ] }, \
+                 B { users: [ { user: b, password: b } ] }, \
+                 SYS { users: [ { user: s, password: s } ] } }\nsystem_account: SYS";
+    let (server, http) = guarded(users);
+    let options = async_nats::ConnectOptions::with_user_and_password("a".into(), "a".into());
+    let _till = options.name("till 1").connect(server.url()).await.unwrap();
+    for (login, count) in [("a:a", 1), ("b:b", 0), ("s:s", 1)] {
+        let login = BASE64.encode(login.as_bytes());
+        let head = format!("Host: bakery.example\r\nAuthorization: Basic {login}\r\n");
+        let (code, _, body) = http_say(&http, &format!("GET /status.json HTTP/1.0\r\n{head}\r\n"));
+        assert_eq!(code, 200, "{body}");
+        let status: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(status["devices"]["count"], count, "{login}");
+    }
 }

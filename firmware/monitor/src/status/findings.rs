@@ -1,12 +1,14 @@
 use std::time::Duration;
 
 use frond_clock::{Timestamp, Trust};
+use frond_jetstream::StreamFault;
 use serde::Serialize;
 
 use crate::Process;
-use crate::jetstream::JetStream;
+use crate::limits::FINDINGS_SHOWN_MAX;
 use crate::rows::Remote;
-use crate::status::told::{Quality, Step};
+use crate::status::stored::Stored;
+use crate::status::told::{Quality, Sensor, Step};
 use crate::text::When;
 
 /// How this box is, in one word: what its lamp shows.
@@ -44,34 +46,56 @@ pub(crate) struct Finding {
 const CERTIFICATE_ENDS_SOON: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Space is scarce when so many hundredths of it are in use.
-const SPACE_SCARCE_PERCENT: u64 = 90;
+const SCARCE_PERCENT: u64 = 90;
 
-/// All that is to be told, the worst first.
-pub(super) fn findings(
-    now: Timestamp,
-    lines: &[Remote],
-    jetstream: Option<&JetStream>,
-    wants_jetstream: bool,
-    process: &Process<'_>,
-) -> Vec<Finding> {
+/// What a hub says, or what is said of it, that refuses this box rather than being out of reach.
+const REFUSALS: [&str; 4] = [
+    "Authorization",
+    "Authentication",
+    "certificate",
+    "Permissions",
+];
+
+/// What findings are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    pub(super) now: Timestamp,
+    pub(super) lines: &'a [Remote],
+    /// `None` without storage.
+    pub(super) stored: Option<&'a Stored<'a>>,
+    pub(super) wants_storage: bool,
+    pub(super) is_leaving: bool,
+    /// Listeners that take nobody.
+    pub(super) absent: &'a [&'static str],
+    pub(super) process: &'a Process<'a>,
+}
+
+/// What is to be told, the worst first, and no more than fits a page.
+pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let process = facts.process;
     let mut found = Vec::new();
-    found.extend(lines.iter().filter_map(line));
-    match jetstream {
-        None if wants_jetstream => found.push(finding("storage_off", Condition::Fault, "", "")),
-        None => {}
-        Some(jetstream) => storage(jetstream, &mut found),
+    if facts.is_leaving {
+        found.push(finding("leaving", Condition::Fault, "", ""));
+    } else {
+        let absent = facts.absent.iter();
+        found.extend(absent.map(|it| finding("listener_absent", Condition::Fault, it, "")));
     }
-    found.extend(certificates(now, process));
+    found.extend(facts.lines.iter().filter_map(line));
+    match facts.stored {
+        None if facts.wants_storage => {
+            found.push(finding("storage_off", Condition::Fault, "", ""));
+        }
+        None => {}
+        Some(stored) => storage(stored, &mut found),
+    }
+    found.extend(certificates(facts.now, process));
     if process.trust == Trust::Untrusted {
         found.push(finding("clock_untrusted", Condition::Degraded, "", ""));
     }
-    let ill = process
-        .sensors
-        .iter()
-        .filter(|it| it.quality != Quality::Good);
-    found.extend(ill.map(|it| finding("sensor", Condition::Degraded, &it.name, &it.reason)));
+    found.extend(process.sensors.iter().filter_map(sensor));
     found.extend(configuration(process));
     found.sort_by_key(|it| std::cmp::Reverse(it.condition));
+    found.truncate(FINDINGS_SHOWN_MAX);
     found
 }
 
@@ -91,42 +115,65 @@ fn line(remote: &Remote) -> Option<Finding> {
         return None;
     }
     let url = remote.urls.first().map_or("", String::as_str);
+    let is_refused = REFUSALS.iter().any(|it| remote.last_error.contains(it));
+    let code = match is_refused {
+        true => "line_refused",
+        false => "line_down",
+    };
     Some(Finding {
         since: remote.since.map(When),
-        ..finding("line_down", Condition::LocalOnly, url, &remote.last_error)
+        ..finding(code, Condition::LocalOnly, url, &remote.last_error)
     })
 }
 
-/// What a stream says that takes nothing because the disk is full.
-const NO_SPACE: &str = "no space left on the disk";
+fn sensor(sensor: &Sensor) -> Option<Finding> {
+    let code = match sensor.quality {
+        Quality::Good => return None,
+        Quality::Uncertain => "sensor_uncertain",
+        Quality::Bad => "sensor_silent",
+    };
+    Some(finding(
+        code,
+        Condition::Degraded,
+        &sensor.name,
+        &sensor.reason,
+    ))
+}
 
-fn storage(jetstream: &JetStream, found: &mut Vec<Finding>) {
-    let mut is_full = false;
-    for stream in jetstream.streams() {
-        match stream.fault.as_deref() {
-            None => {}
-            Some(NO_SPACE) => is_full = true,
-            Some(why) => found.push(finding("stream_fault", Condition::Fault, &stream.name, why)),
+fn storage(stored: &Stored<'_>, found: &mut Vec<Finding>) {
+    let percent = |used: u64, max: u64| used.saturating_mul(100).checked_div(max).unwrap_or(0);
+    for (_, stream) in &stored.streams {
+        if let Some(StreamFault::Failed(why)) = stream.fault {
+            found.push(finding("stream_fault", Condition::Fault, stream.name, why));
         }
         if stream.lost > 0 {
             let lost = stream.lost.to_string();
             found.push(finding(
                 "stream_lost",
                 Condition::Degraded,
-                &stream.name,
+                stream.name,
                 &lost,
             ));
         }
     }
-    let reports = jetstream.reports.iter();
-    found.extend(reports.map(|it| finding("disk_damage", Condition::Degraded, "", it)));
-    let (used, max) = (jetstream.stats().storage, jetstream.config.max_storage);
-    let percent = used.saturating_mul(100).checked_div(max).unwrap_or(0);
-    if is_full || percent >= 100 {
+    if let [first, ..] = stored.reports {
+        found.push(finding("disk_damage", Condition::Degraded, "", first));
+    }
+    let used = percent(stored.used_bytes, stored.max_bytes);
+    if stored.is_full() || used >= 100 {
         found.push(finding("storage_full", Condition::Fault, "", ""));
-    } else if percent >= SPACE_SCARCE_PERCENT {
-        let percent = percent.to_string();
-        found.push(finding("storage_scarce", Condition::Degraded, "", &percent));
+    } else if used >= SCARCE_PERCENT {
+        let used = used.to_string();
+        found.push(finding("storage_scarce", Condition::Degraded, "", &used));
+    }
+    let (index, most) = stored.index_bytes;
+    let used = percent(index, most.unwrap_or(0));
+    if used >= SCARCE_PERCENT {
+        let condition = match used >= 100 {
+            true => Condition::Fault,
+            false => Condition::Degraded,
+        };
+        found.push(finding("index_scarce", condition, "", &used.to_string()));
     }
 }
 

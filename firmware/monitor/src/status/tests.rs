@@ -1,20 +1,22 @@
 use std::collections::BTreeMap;
 
+use frond_broker::Conn;
 use frond_clock::{Timestamp, Trust};
+use frond_jetstream::{StreamFault, StreamSummary};
 
-use super::findings::findings;
 use super::*;
 use crate::CertEnds;
-use crate::tests::samples::{at, jetstream};
-use crate::tests::world::lively;
+use crate::tests::samples::at;
+use crate::tests::world::{Paper, lively, request};
 
 /// Nothing is wrong with it.
-fn well() -> (BTreeMap<String, u64>, Process<'static>) {
-    let process = Process {
+fn well() -> Process<'static> {
+    static NO_REQUESTS: BTreeMap<String, u64> = BTreeMap::new();
+    Process {
         resident_bytes: 1,
         cpu_percent: 0.0,
         cores: 1,
-        http_req_stats: Box::leak(Box::default()),
+        http_req_stats: &NO_REQUESTS,
         disk: None,
         config_loaded: at(0),
         config_digest: "",
@@ -22,8 +24,7 @@ fn well() -> (BTreeMap<String, u64>, Process<'static>) {
         trust: Trust::Trusted,
         sensors: &[],
         configuration: None,
-    };
-    (BTreeMap::new(), process)
+    }
 }
 
 fn days(days: i64) -> Timestamp {
@@ -39,91 +40,164 @@ fn remote(state: &'static str) -> Remote {
     }
 }
 
+/// What is kept, with one stream that may have a fault.
+fn stored(max_bytes: u64, fault: Option<StreamFault<'_>>) -> Stored<'_> {
+    let stream = StreamSummary {
+        name: "ORDERS",
+        messages: 3,
+        bytes: 150,
+        first_time: None,
+        last_time: None,
+        lost: 0,
+        fault,
+    };
+    Stored {
+        used_bytes: 150,
+        max_bytes,
+        index_bytes: (0, None),
+        reports: &[],
+        streams: vec![("A", stream)],
+    }
+}
+
 /// Codes and the condition they make.
 fn told(
     lines: &[Remote],
-    jetstream: Option<&JetStream>,
+    stored: Option<&Stored<'_>>,
     process: &Process<'_>,
 ) -> (Vec<&'static str>, Condition) {
-    let found = findings(at(0), lines, jetstream, true, process);
+    let found = findings(&Facts {
+        now: at(0),
+        lines,
+        stored,
+        wants_storage: true,
+        is_leaving: false,
+        absent: &[],
+        process,
+    });
     let codes = found.iter().map(|it| it.code).collect();
     (codes, worst(&found))
 }
 
 #[test]
 fn what_is_as_it_should_be_is_not_told() {
-    let mut on = jetstream(&["A"]);
-    on.config.max_storage = 10_000;
-    let (_, process) = well();
     let lines = [remote("up"), remote("disabled")];
-    assert_eq!(
-        told(&lines, Some(&on), &process),
-        (vec![], Condition::Online)
-    );
-    let unwanted = findings(at(0), &[], None, false, &process);
-    assert_eq!(unwanted, []);
+    let told = told(&lines, Some(&stored(10_000, None)), &well());
+    assert_eq!(told, (vec![], Condition::Online));
 }
 
 #[test]
 fn the_worst_is_told_first_and_is_what_the_box_is() {
-    let mut on = jetstream(&["A"]);
-    on.config.max_storage = 160;
-    let (_, mut process) = well();
+    let scarce = stored(160, None);
+    let mut process = well();
     let sensor = Sensor {
         name: "fridge".into(),
-        quality: Quality::Bad,
         reason: "no answer on the bus".into(),
         ..Sensor::default()
     };
     process.sensors = std::slice::from_ref(&sensor);
-    let scarce = told(&[], Some(&on), &process);
-    let expected = vec!["storage_scarce", "sensor"];
-    assert_eq!(scarce, (expected, Condition::Degraded));
-    let down = told(&[remote("waiting")], Some(&on), &process);
-    let expected = vec!["line_down", "storage_scarce", "sensor"];
-    assert_eq!(down, (expected, Condition::LocalOnly));
+    let expected = vec!["storage_scarce", "sensor_silent"];
+    let alone = told(&[], Some(&scarce), &process);
+    assert_eq!(alone, (expected, Condition::Degraded));
+    let down = [remote("waiting")];
+    let expected = vec!["line_down", "storage_scarce", "sensor_silent"];
+    let all = told(&down, Some(&scarce), &process);
+    assert_eq!(all, (expected, Condition::LocalOnly));
     let trying = Configuration {
         step: Step::Trying,
         ..Configuration::default()
     };
     process.configuration = Some(&trying);
-    let (codes, condition) = told(&[remote("waiting")], Some(&on), &process);
-    assert_eq!(
-        (codes[0], condition),
-        ("configuration_trying", Condition::Updating)
-    );
-    on.accounts[0].streams[0].fault = Some("no space left on the disk".into());
-    let (codes, condition) = told(&[], Some(&on), &process);
-    assert_eq!((codes[0], condition), ("storage_full", Condition::Fault));
-    on.accounts[0].streams[0].fault = Some("input/output error".into());
-    let (codes, condition) = told(&[remote("waiting")], Some(&on), &process);
-    assert_eq!((codes[0], condition), ("stream_fault", Condition::Fault));
+    for (fault, code, condition) in [
+        (None, "configuration_trying", Condition::Updating),
+        (Some(StreamFault::Full), "storage_full", Condition::Fault),
+        (
+            Some(StreamFault::Failed("EIO")),
+            "stream_fault",
+            Condition::Fault,
+        ),
+    ] {
+        let (codes, is) = told(&down, Some(&stored(10_000, fault)), &process);
+        assert_eq!((codes[0], is), (code, condition));
+    }
     assert_eq!(told(&[], None, &process).0[0], "storage_off");
 }
 
 #[test]
+fn a_hub_that_refuses_is_not_one_out_of_reach() {
+    let mut refused = remote("waiting");
+    refused.last_error = "Authorization Violation".into();
+    let whole = stored(10_000, None);
+    let told = told(&[refused], Some(&whole), &well());
+    assert_eq!(told, (vec!["line_refused"], Condition::LocalOnly));
+}
+
+#[test]
+fn memory_for_the_index_is_told_before_it_ends() {
+    for (used, expected) in [
+        (89, Condition::Online),
+        (90, Condition::Degraded),
+        (100, Condition::Fault),
+    ] {
+        let mut kept = stored(10_000, None);
+        kept.index_bytes = (used, Some(100));
+        assert_eq!(told(&[], Some(&kept), &well()).1, expected, "{used}");
+    }
+}
+
+#[test]
+fn there_is_no_more_to_tell_than_fits_a_page() {
+    let lines: Vec<_> = (0..1000).map(|_| remote("waiting")).collect();
+    let whole = stored(10_000, None);
+    assert_eq!(told(&lines, Some(&whole), &well()).0.len(), 20);
+}
+
+#[test]
 fn certificates_are_told_of_before_they_end() {
-    let (_, mut process) = well();
+    let whole = stored(10_000, None);
+    let mut process = well();
     for (ends, expected) in [
-        (days(-1), Some(("certificate_ended", Condition::Fault))),
-        (days(0), Some(("certificate_ended", Condition::Fault))),
-        (days(29), Some(("certificate_ends", Condition::Degraded))),
-        (days(31), None),
+        (days(-1), (vec!["certificate_ended"], Condition::Fault)),
+        (days(0), (vec!["certificate_ended"], Condition::Fault)),
+        (days(29), (vec!["certificate_ends"], Condition::Degraded)),
+        (days(31), (vec![], Condition::Online)),
     ] {
         process.certs.leaf = Some(ends);
-        let found = findings(at(0), &[], None, false, &process);
-        let told = found.first().map(|it| (it.code, it.condition));
-        assert_eq!(told, expected, "{ends}");
-        assert!(found.iter().all(|it| it.what == "leafnode"));
+        assert_eq!(told(&[], Some(&whole), &process), expected, "{ends}");
     }
 }
 
 #[test]
 fn a_clock_that_is_not_believed_is_told() {
-    let (_, mut process) = well();
+    let mut process = well();
     process.trust = Trust::Untrusted;
-    let found = findings(at(0), &[], None, false, &process);
-    assert_eq!(found[0].code, "clock_untrusted");
+    let told = told(&[], Some(&stored(10_000, None)), &process);
+    assert_eq!(told, (vec!["clock_untrusted"], Condition::Degraded));
+}
+
+/// Whatever makes a health check fail, is not well here either.
+#[test]
+fn who_is_not_healthy_is_not_online() {
+    let mut world = lively();
+    world.disk = Paper::Torn;
+    let ack = world.say(Conn(1), &request("orders.new", "ten bytes!"));
+    assert!(ack.contains("\"error\""), "{ack}");
+    assert_eq!(world.page("/healthz").unwrap().status, 503);
+    assert_eq!(world.document("/status.json")["condition"], "fault");
+}
+
+#[test]
+fn who_is_of_an_account_sees_that_only() {
+    let world = lively();
+    let seen = |account: &str| {
+        let page = world.seen_by("/status.json", &Seen::Account(account.to_owned()));
+        serde_json::from_str::<serde_json::Value>(&page.unwrap().body).unwrap()
+    };
+    let (own, other) = (seen("A"), seen("B"));
+    assert_eq!(own["devices"]["count"], 1);
+    assert_eq!(own["storage"]["count"], 1);
+    assert_eq!(other["devices"]["count"], 0);
+    assert_eq!(other["storage"]["count"], 0);
 }
 
 #[test]

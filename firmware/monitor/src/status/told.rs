@@ -26,11 +26,11 @@ pub struct Sensor {
 #[serde(rename_all = "lowercase")]
 pub enum Quality {
     /// As the sensor says it.
-    #[default]
     Good,
     /// An older one, or one out of its range.
     Uncertain,
     /// There is none.
+    #[default]
     Bad,
 }
 

@@ -216,8 +216,13 @@ impl World {
     }
 
     pub(crate) fn page(&self, target: &str) -> Option<Page> {
+        self.seen_by(target, &crate::Seen::All)
+    }
+
+    pub(crate) fn seen_by(&self, target: &str, seen: &crate::Seen) -> Option<Page> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        self.told(|process| crate::render(&self.node.view(self.now), path, query, process))
+        let view = self.node.view(self.now);
+        self.told(|process| crate::render(&view, (path, query), process, seen))
     }
 
     /// What the system account is answered.

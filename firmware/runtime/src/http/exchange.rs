@@ -5,7 +5,9 @@ use std::rc::Rc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::entry::{Claims, Denied, admit};
+use frond_monitor::Seen;
+
+use super::entry::{Claims, Denied, Door};
 use super::peers::Seat;
 use crate::core::Core;
 use crate::limits::{
@@ -34,6 +36,15 @@ const FOR_ANYBODY: &str = "Access-Control-Allow-Origin: *\r\n";
 const PRIVATE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
     Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
     script-src 'unsafe-inline'; connect-src 'self'; img-src data:; frame-ancestors 'none'\r\n";
+
+/// What proxies add to what they pass on.
+const PASSED_ON: [&str; 5] = [
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-real-ip",
+    "via",
+];
 
 /// Asks for a user and a password.
 const WHO_ARE_YOU: &str = "WWW-Authenticate: Basic realm=\"Frond\", charset=\"UTF-8\"\r\n";
@@ -69,7 +80,7 @@ enum After {
 pub(super) async fn converse(
     core: &Rc<Core>,
     seat: &Seat,
-    from: IpAddr,
+    (door, from): (&Door, IpAddr),
     mut stream: impl Wire,
 ) -> io::Result<()> {
     let mut head = Vec::with_capacity(1024);
@@ -84,7 +95,7 @@ pub(super) async fn converse(
         };
         seat.moved(core.clock().now().mono);
         head.drain(..request.length);
-        let mut answer = document(core, from, &request).await;
+        let mut answer = document(core, (door, from), &request).await;
         let load = seat.carry(answer.body.len());
         if load.is_none() {
             answer = Answer::text(503, "503 too many documents wait for slow readers\n");
@@ -148,6 +159,7 @@ fn parse(head: &[u8]) -> Result<Option<Request>, httparse::Error> {
         claims: Claims {
             host: header("host"),
             authorization: header("authorization"),
+            is_passed_on: PASSED_ON.iter().any(|name| header(name).is_some()),
         },
         method: match request.method {
             Some("HEAD") => Method::Head,
@@ -173,7 +185,7 @@ impl Answer {
 }
 
 /// What is at the path that is asked for, for those who may see it.
-async fn document(core: &Rc<Core>, from: IpAddr, request: &Request) -> Answer {
+async fn document(core: &Rc<Core>, (door, from): (&Door, IpAddr), request: &Request) -> Answer {
     let target = &*request.target;
     let path = target.split_once('?').map_or(target, |(path, _)| path);
     let is_private = core.with_node(|node| {
@@ -181,25 +193,33 @@ async fn document(core: &Rc<Core>, from: IpAddr, request: &Request) -> Answer {
         frond_monitor::is_private(&view.config.monitor_base_path, path)
     });
     if !is_private {
-        return rendered(core, target);
+        return rendered(core, target, &Seen::All);
     }
-    match admit(core, from, &request.claims).await {
-        Ok(()) => Answer {
+    match door.admit(core, from, &request.claims).await {
+        Ok(seen) => Answer {
             head: PRIVATE,
-            ..rendered(core, target)
+            ..rendered(core, target, &seen)
         },
-        Err(Denied::NoUsers) => Answer::text(
+        Err(Denied::NoPasswords) => Answer::text(
             403,
-            "403 this page is for whoever sits at the box, or for its users: none is configured\n",
+            "403 this page is for whoever sits at the box, or for users with a password: \
+             there is none\n",
         ),
         Err(Denied::Unknown) => Answer {
             head: WHO_ARE_YOU,
             ..Answer::text(401, "401 this page is for the users of this server\n")
         },
+        Err(Denied::Later) => Answer {
+            head: "Retry-After: 1\r\n",
+            ..Answer::text(
+                429,
+                "429 a login from there failed a moment ago: ask again\n",
+            )
+        },
     }
 }
 
-fn rendered(core: &Rc<Core>, target: &str) -> Answer {
+fn rendered(core: &Rc<Core>, target: &str, seen: &Seen) -> Answer {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let now = core.clock().now();
     let trust = core.clock().trust();
@@ -208,7 +228,7 @@ fn rendered(core: &Rc<Core>, target: &str) -> Answer {
         core.meter()
             .borrow_mut()
             .measure(now, trust, path, |process| {
-                frond_monitor::render(&view, path, query, process)
+                frond_monitor::render(&view, (path, query), process, seen)
             })
     });
     let Some(page) = page else {
@@ -240,6 +260,7 @@ async fn send(
         401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         503 => "Service Unavailable",
