@@ -25,6 +25,8 @@ pub enum Event {
     },
     /// One was not taken.
     Refused {
+        /// Its version, once its signatures were found good.
+        version: Option<u64>,
         /// From where.
         origin: Origin,
         /// Why.
@@ -92,7 +94,8 @@ impl Event {
             | Self::Confirmed { version }
             | Self::RollingBack { version, .. }
             | Self::RolledBack { version } => Some(*version),
-            Self::Refused { .. } | Self::Disk { .. } => None,
+            Self::Refused { version, .. } => *version,
+            Self::Disk { .. } => None,
         }
     }
 
@@ -128,7 +131,7 @@ impl fmt::Display for Event {
             Self::Received { version, origin } => {
                 write!(f, "version {version} came from {}", origin.name())
             }
-            Self::Refused { origin, why } => {
+            Self::Refused { origin, why, .. } => {
                 write!(f, "a bundle from {} is refused: {why}", origin.name())
             }
             Self::Staged { version } => write!(f, "version {version} passed the check"),

@@ -59,6 +59,9 @@ pub enum Refusal {
     /// It is in force.
     #[error("version {0} is in force already")]
     InForce(u64),
+    /// It was in force before another one.
+    #[error("version {0} was in force before: go back to it with a rollback")]
+    WasInForce(u64),
     /// It failed here before.
     #[error("it failed here before ({0}); apply it by hand to try again, or sign a newer one")]
     FailedBefore(String),

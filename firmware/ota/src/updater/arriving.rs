@@ -22,8 +22,8 @@ impl Updater {
         match self.judge(now, origin, &bytes) {
             Ok(verified) => self.check(origin, verified, bytes, ask),
             // What a bucket or a folder holds comes again with each start.
-            Err(Refusal::InForce(_)) if origin != Origin::Hand => {}
-            Err(refusal) => self.refuse(origin, refusal, ask),
+            Err(Refusal::InForce(_) | Refusal::WasInForce(_)) if origin != Origin::Hand => {}
+            Err(refusal) => self.refuse(origin, None, &refusal, ask),
         }
     }
 
@@ -31,11 +31,17 @@ impl Updater {
         let past_s = self.past_s(now);
         let (record, active) = (&self.record, &self.record.active);
         let judged = verify(bytes, &self.trust, &self.who, record.floor, past_s);
-        if matches!(judged, Err(Refusal::Old { .. }))
+        if let Err(Refusal::Old { version, .. }) = judged
             && let Ok(sealed) = Sealed::decode(bytes)
-            && active.choice == Choice::Bundle(sealed.digest())
         {
-            return Err(Refusal::InForce(active.version));
+            let choice = Choice::Bundle(sealed.digest());
+            let mut before = record.history.iter();
+            if choice == active.choice {
+                return Err(Refusal::InForce(version));
+            }
+            if before.any(|entry| entry.choice == choice) {
+                return Err(Refusal::WasInForce(version));
+            }
         }
         let verified = judged?;
         let choice = Choice::Bundle(verified.digest);
@@ -50,10 +56,20 @@ impl Updater {
         }
     }
 
-    fn refuse(&mut self, origin: Origin, refusal: Refusal, ask: Option<u64>) {
+    fn refuse(
+        &mut self,
+        origin: Origin,
+        version: Option<u64>,
+        refusal: &Refusal,
+        ask: Option<u64>,
+    ) {
         let why = refusal.to_string();
         self.answer(ask, Err(why.clone()));
-        self.tell(Event::Refused { origin, why });
+        self.tell(Event::Refused {
+            version,
+            origin,
+            why,
+        });
     }
 
     fn check(&mut self, origin: Origin, verified: Verified, bytes: Vec<u8>, ask: Option<u64>) {
@@ -102,8 +118,9 @@ impl Updater {
         let needs = match result {
             Ok(needs) => needs,
             Err(why) => {
-                let origin = arrived.candidate.origin;
-                return self.refuse(origin, Refusal::Unfit(why), arrived.ask);
+                let Candidate { entry, origin, .. } = arrived.candidate;
+                let unfit = Refusal::Unfit(why);
+                return self.refuse(origin, Some(entry.version), &unfit, arrived.ask);
             }
         };
         let left_ms = arrived.candidate.window_ms;
@@ -130,8 +147,8 @@ impl Updater {
         result: Result<(), String>,
     ) {
         if let Err(why) = result {
-            let origin = trial.candidate.origin;
-            return self.refuse(origin, Refusal::Unfit(why), ask);
+            let Candidate { entry, origin, .. } = trial.candidate;
+            return self.refuse(origin, Some(entry.version), &Refusal::Unfit(why), ask);
         }
         let version = trial.candidate.entry.version;
         self.tell(Event::Staged { version });
@@ -150,7 +167,8 @@ impl Updater {
     ) {
         let choice = trial.candidate.entry.choice;
         if let Err(why) = result {
-            self.refuse(trial.candidate.origin, Refusal::Unfit(why), ask);
+            let Candidate { entry, origin, .. } = trial.candidate;
+            self.refuse(origin, Some(entry.version), &Refusal::Unfit(why), ask);
             // Nothing is wrong with it: it may come again when the disk has room.
             let mut record = self.record.clone();
             record.state = State::Idle;
