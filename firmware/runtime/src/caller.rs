@@ -1,5 +1,6 @@
 //! A client of any NATS server for command lines: it asks, waits, and is gone.
 
+use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ pub struct Caller {
     buffer: Vec<u8>,
     inbox: String,
     asked: u64,
+    /// Came while an answer was waited for.
+    early: VecDeque<Letter>,
 }
 
 impl Caller {
@@ -39,6 +42,7 @@ impl Caller {
             buffer: Vec::new(),
             inbox: format!("_INBOX.frond-fleet-{}-{}", std::process::id(), nanos()),
             asked: 0,
+            early: VecDeque::new(),
         };
         caller.log_in(login)?;
         Ok(caller)
@@ -71,16 +75,29 @@ impl Caller {
         let reply = format!("{}.{}", self.inbox, self.asked);
         self.say(&publish_words(subject, Some(&reply), payload))?;
         let until = Instant::now() + ANSWER_TIME;
+        let mut early = std::mem::take(&mut self.early);
+        let answer = self.answer(&reply, until, &mut early);
+        self.early = early;
+        match answer? {
+            Some(letter) if letter.header.starts_with(b"NATS/1.0 503") => {
+                Err(format!("nobody answers at {subject}"))
+            }
+            Some(letter) => Ok(letter),
+            None => Err(format!("no answer at {subject}")),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        reply: &str,
+        until: Instant,
+        early: &mut VecDeque<Letter>,
+    ) -> Result<Option<Letter>, String> {
         loop {
             match self.letter(until)? {
-                Some(letter) if letter.subject == reply => {
-                    if letter.header.starts_with(b"NATS/1.0 503") {
-                        return Err(format!("nobody answers at {subject}"));
-                    }
-                    return Ok(letter);
-                }
-                Some(_) => {}
-                None => return Err(format!("no answer at {subject}")),
+                Some(letter) if letter.subject == reply => return Ok(Some(letter)),
+                Some(letter) => early.push_back(letter),
+                None => return Ok(None),
             }
         }
     }
@@ -100,6 +117,9 @@ impl Caller {
     /// # Errors
     /// When the connection is gone.
     pub fn letter(&mut self, until: Instant) -> Result<Option<Letter>, String> {
+        if let Some(letter) = self.early.pop_front() {
+            return Ok(Some(letter));
+        }
         loop {
             match self.next(until)? {
                 Some(Heard::Message(letter)) => return Ok(Some(letter)),

@@ -30,7 +30,7 @@ use std::time::Duration;
 /// Bytes the server may say to the steward's own client without a break.
 pub(crate) const OWN_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Between two attempts of the steward's own client.
-pub(crate) const OWN_LINE_PAUSE: Duration = Duration::from_millis(500);
+pub(crate) const OWN_LINE_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes of a question at the control socket: a bundle in base64, and some words.
 pub(crate) const CONTROL_LINE_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes read from a socket at once.
