@@ -6,13 +6,12 @@ use std::time::Duration;
 use frond_clock::{Instant, Now};
 use frond_config::Ota;
 use frond_ota::{
-    Applied, Boot, Check, Event, Input, Origin, Output, Settings, Start, Ticket, Trust, Updater,
-    Who, boot, verify,
+    Applied, Boot, Check, Event, Input, Origin, Output, Settings, Start, Ticket, Updater, Who, boot,
 };
 use frond_runtime::steward::{Letter, Loud, News, Sight, Steward, Taken, Text, Wish};
 use serde_json::{Value, json};
 
-use super::asked::{self, Question};
+use super::asked;
 use super::probe::{Probe, Step};
 use super::report::{self, Reporter};
 use super::store::Store;
@@ -44,11 +43,15 @@ pub(crate) struct Guardian {
     sight: Option<Sight>,
     /// Who was there before the configuration on trial; unknown after a start.
     before: Option<BTreeSet<String>>,
+    /// What was checked is started when it was seen who is there now.
+    is_to_start: bool,
     /// Where what is being checked came from.
     origin: Origin,
     own_client: Result<(), String>,
     look_at: Instant,
     told: Option<(String, u64)>,
+    /// What was found unfit, and why: the hub wants to know.
+    refused: Option<(u64, String)>,
     out: VecDeque<Wish>,
 }
 
@@ -80,10 +83,12 @@ impl Guardian {
             folder: ota.source.folder.as_deref().map(Folder::new),
             sight: None,
             before: None,
+            is_to_start: false,
             origin: Origin::Hand,
             own_client: Err("it is not connected yet".to_owned()),
             look_at: Instant::START,
             told: None,
+            refused: None,
             out: VecDeque::new(),
             ota: ota.clone(),
             inbox,
@@ -173,6 +178,14 @@ impl Guardian {
         if let Event::Received { origin, .. } = event {
             self.origin = *origin;
         }
+        if let Event::Refused {
+            version: Some(version),
+            why,
+            ..
+        } = event
+        {
+            self.refused = Some((*version, why.clone()));
+        }
         let loud = if event.is_bad() {
             Loud::Warn
         } else {
@@ -195,10 +208,15 @@ impl Guardian {
     }
 
     fn describe(&self, now: Now) -> Value {
-        match &self.updater {
-            Some(updater) => report::describe(now, &self.ota, updater, self.sight.as_ref()),
-            None => Value::Null,
+        let Some(updater) = &self.updater else {
+            return Value::Null;
+        };
+        let mut status = report::describe(now, &self.ota, updater, self.sight.as_ref());
+        if let (Some(map), Some((version, why))) = (status.as_object_mut(), &self.refused) {
+            let refused = json!({ "version": version, "why": why });
+            map.insert("refused".to_owned(), refused);
         }
+        status
     }
 
     /// Tells the hub at once when the state is another one.
@@ -220,7 +238,7 @@ impl Guardian {
 
     fn connected(&mut self, now: Now) {
         self.own_client = Ok(());
-        let inbox = format!("{}.>", self.inbox);
+        let inbox = format!("{}.a.>", self.inbox);
         self.out.push_back(Wish::Subscribe(1, inbox));
         let subject = self.probe.subject().to_owned();
         self.out.push_back(Wish::Subscribe(2, subject));
@@ -231,7 +249,7 @@ impl Guardian {
 
     fn begin_watch(&mut self, now: Now) {
         if let Some(watch) = &mut self.watch {
-            self.out.push_back(watch.begin(now.mono));
+            self.out.extend(watch.begin(now.mono));
         }
     }
 
@@ -313,6 +331,7 @@ impl Guardian {
 
 impl Steward for Guardian {
     fn choose(&mut self) -> Text {
+        self.store.make();
         let boot = self.write_boot(boot(&self.store, &super::root(&self.ota)));
         let text = text_of(boot.start.clone());
         self.boot = Some(boot);
@@ -349,6 +368,11 @@ impl Steward for Guardian {
             // The clock of the runtime never reads before that day.
             built_s: 0,
         };
+        let version = boot.start.version();
+        if version > 0 {
+            let text = format!("ota: version {version} is run in place of the box's own file");
+            self.out.push_back(Wish::Say(Loud::Info, text));
+        }
         self.updater = Some(Updater::new(now, boot, who, settings));
         self.carry_out(now);
     }

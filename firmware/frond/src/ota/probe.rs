@@ -46,7 +46,7 @@ impl Probe {
     pub(crate) fn new(ota: &Ota, inbox: &str) -> Self {
         Self {
             subject: format!("$FROND.PROBE.{}", ota.device),
-            inbox: format!("{inbox}.p"),
+            inbox: format!("{inbox}.a.p"),
             round: 0,
             state: State::Idle,
         }

@@ -27,7 +27,7 @@ impl Reporter {
             ask: ask.map(|it| hub.api(&format!("STREAM.INFO.KV_{it}"))),
             hub,
             subject,
-            inbox: format!("{inbox}.r"),
+            inbox: format!("{inbox}.a.r"),
             round: 0,
         }
     }

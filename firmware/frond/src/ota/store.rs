@@ -23,6 +23,13 @@ impl Store {
         }
     }
 
+    /// Makes the folders; what cannot be made is told when it is written to.
+    pub(crate) fn make(&self) {
+        for dir in [&self.dir, &self.second] {
+            let _ = fs::create_dir_all(dir);
+        }
+    }
+
     /// The socket at which people ask.
     pub(crate) fn control(&self) -> PathBuf {
         self.dir.join("control")

@@ -14,7 +14,10 @@ pub(crate) struct Watch {
     hub: Hub,
     bucket: String,
     subjects: Vec<String>,
-    inbox: String,
+    /// What the hub answers comes there.
+    answers: String,
+    /// What the bucket holds comes there.
+    deliveries: String,
     /// Tells one attempt from the next.
     attempt: u64,
     state: State,
@@ -30,6 +33,8 @@ enum State {
     Following(Instant),
 }
 
+/// Numbers of subscriptions from there on are its own.
+const SUBSCRIPTIONS: u64 = 1000;
 /// The hub says that often that it is there.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// After so much silence it is asked anew.
@@ -50,22 +55,28 @@ impl Watch {
             hub: Hub::new(&ota.source),
             subjects: keys.map(|key| subject_of(&bucket, &key)).collect(),
             bucket,
-            inbox: format!("{inbox}.w"),
+            answers: format!("{inbox}.a.w"),
+            deliveries: format!("{inbox}.d"),
             attempt: 0,
             state: State::Off,
         })
     }
 
     /// Asks for the keys anew.
-    pub(crate) fn begin(&mut self, now: Instant) -> Wish {
+    ///
+    /// A stock server takes interest in the whole subject for interest, not one with a wildcard.
+    pub(crate) fn begin(&mut self, now: Instant) -> [Wish; 3] {
+        let before = Wish::Unsubscribe(SUBSCRIPTIONS + self.attempt);
         self.attempt += 1;
+        let deliver = format!("{}.{}", self.deliveries, self.attempt);
+        let subscribe = Wish::Subscribe(SUBSCRIPTIONS + self.attempt, deliver.clone());
         self.state = State::Asking(now + ANSWER_TIME);
         let stream = format!("KV_{}", self.bucket);
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let request = json!({
             "stream_name": stream,
             "config": {
-                "deliver_subject": format!("{}.d.{}", self.inbox, self.attempt),
+                "deliver_subject": deliver,
                 "deliver_policy": "last_per_subject",
                 "ack_policy": "none",
                 "replay_policy": "instant",
@@ -76,11 +87,12 @@ impl Watch {
                 "num_replicas": 1,
             },
         });
-        Wish::Publish {
+        let ask = Wish::Publish {
             subject: self.hub.api(&format!("CONSUMER.CREATE.{stream}")),
-            reply: Some(format!("{}.c.{}", self.inbox, self.attempt)),
+            reply: Some(format!("{}.{}", self.answers, self.attempt)),
             payload: request.to_string().into_bytes(),
-        }
+        };
+        [before, subscribe, ask]
     }
 
     /// Nobody can be asked until [`Watch::begin`].
@@ -114,13 +126,13 @@ impl Watch {
         now: Instant,
         letter: &Letter,
     ) -> Result<Option<Vec<u8>>, String> {
-        let own = |kind: &str| format!("{}.{kind}.{}", self.inbox, self.attempt);
-        if letter.subject == own("c") {
+        let own = |inbox: &str| format!("{inbox}.{}", self.attempt);
+        if letter.subject == own(&self.answers) {
             return self.answered(now, letter).map(|()| None);
         }
         // Deliveries keep the subject they were published on.
         let is_key = self.subjects.contains(&letter.subject);
-        if !is_key && letter.subject != own("d") {
+        if !is_key && letter.subject != own(&self.deliveries) {
             return Ok(None);
         }
         self.state = State::Following(now + SILENCE_MAX);
@@ -175,11 +187,17 @@ mod tests {
     fn bundles_come_after_the_hub_agreed_and_silence_asks_again() {
         let mut watch = watch();
         let now = Instant::START;
-        let Wish::Publish { subject, .. } = watch.begin(now) else {
+        let [
+            _,
+            Wish::Subscribe(_, deliver),
+            Wish::Publish { subject, .. },
+        ] = watch.begin(now)
+        else {
             panic!("it asks");
         };
+        assert_eq!(deliver, "_INBOX.x.d.1");
         assert_eq!(subject, "$JS.hub.API.CONSUMER.CREATE.KV_CONF");
-        let yes = letter("_INBOX.x.w.c.1", b"", b"{}");
+        let yes = letter("_INBOX.x.a.w.1", b"", b"{}");
         assert_eq!(watch.take(now, &yes), Ok(None));
         assert!(watch.follows());
         let bundle = letter("$KV.CONF.group.shops", b"", b"frondcfg");
@@ -192,11 +210,7 @@ mod tests {
         assert_eq!(watch.take(now, &gone), Ok(None));
         let other = letter("$KV.CONF.device.till-8", b"", b"x");
         assert_eq!(watch.take(now, &other), Ok(None));
-        let alive = letter(
-            "_INBOX.x.w.d.1",
-            b"NATS/1.0 100 Idle Heartbeat\r\n\r\n",
-            b"",
-        );
+        let alive = letter("_INBOX.x.d.1", b"NATS/1.0 100 Idle Heartbeat\r\n\r\n", b"");
         let later = now + Duration::from_secs(10);
         assert_eq!(watch.take(later, &alive), Ok(None));
         assert!(!watch.is_late(later + Duration::from_secs(12)));
@@ -208,12 +222,12 @@ mod tests {
         let mut watch = watch();
         let now = Instant::START;
         let _ = watch.begin(now);
-        let nobody = letter("_INBOX.x.w.c.1", b"NATS/1.0 503\r\n\r\n", b"");
+        let nobody = letter("_INBOX.x.a.w.1", b"NATS/1.0 503\r\n\r\n", b"");
         assert!(watch.take(now, &nobody).is_err());
         assert!(watch.is_late(now + AGAIN_AFTER));
         let _ = watch.begin(now);
         let no = letter(
-            "_INBOX.x.w.c.2",
+            "_INBOX.x.a.w.2",
             b"",
             br#"{"error":{"description":"stream not found"}}"#,
         );

@@ -35,6 +35,7 @@ impl Boxes {
             "config": {
                 "deliver_subject": deliver,
                 "deliver_policy": "last_per_subject",
+                "filter_subject": format!("$KV.{registry}.>"),
                 "ack_policy": "none",
                 "replay_policy": "instant",
                 "mem_storage": true,

@@ -143,7 +143,8 @@ fn fate(status: Option<&Value>, version: u64) -> Fate {
     let number = |at: &str| status.and_then(|it| it.pointer(at)?.as_u64());
     if number("/active/version") == Some(version) {
         Fate::Confirmed
-    } else if number("/last_failure/version") == Some(version) {
+    } else if [number("/last_failure/version"), number("/refused/version")].contains(&Some(version))
+    {
         Fate::Failed
     } else {
         Fate::Pending

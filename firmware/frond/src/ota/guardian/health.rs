@@ -1,4 +1,8 @@
-use super::*;
+use frond_clock::Now;
+use frond_ota::{Check, Input, Origin};
+use frond_runtime::steward::{Loud, Sight, Wish};
+
+use super::Guardian;
 
 impl Guardian {
     /// Looks at everything that may be well or not.
@@ -49,6 +53,10 @@ impl Guardian {
         let listeners = sight.listeners.clone();
         self.updater_takes(now, Input::Health(Check::Listeners, listeners));
         self.sight = Some(sight);
+        if std::mem::take(&mut self.is_to_start) {
+            let needs = self.needs();
+            self.updater_takes(now, Input::Checked(Ok(needs)));
+        }
     }
 
     /// At least half of the users that were there before are there again; after a start, when

@@ -1,4 +1,11 @@
-use super::*;
+use frond_clock::Now;
+use frond_ota::{Input, Origin, Trust, Updater, Who, verify};
+use frond_runtime::steward::{Loud, Text, Wish};
+use serde_json::json;
+
+use super::folder::Folder;
+use super::{Asker, Guardian, from_bundle};
+use crate::ota::asked::{self, Question};
 
 impl Guardian {
     pub(super) fn asked(&mut self, now: Now, ask: u64, line: &str) {
@@ -50,26 +57,36 @@ impl Guardian {
                 let answer = result.map(|lines| json!({ "changes": lines }));
                 self.out.push_back(Wish::Answer(ask, asked::answer(answer)));
             }
-            Some(Asker::Updater) => {
-                let needs = result.map(|lines| {
-                    for line in lines {
-                        self.out
-                            .push_back(Wish::Say(Loud::Info, format!("ota: {line}")));
-                    }
-                    self.needs()
-                });
-                self.updater_takes(now, Input::Checked(needs));
-            }
+            Some(Asker::Updater) => match result {
+                Ok(lines) => {
+                    let lines = lines.into_iter().map(|line| format!("ota: {line}"));
+                    let said = lines.map(|line| Wish::Say(Loud::Info, line));
+                    self.out.extend(said);
+                    // Who is there just before is who must be there again.
+                    self.is_to_start = true;
+                    self.out.push_back(Wish::Look);
+                }
+                Err(why) => self.updater_takes(now, Input::Checked(Err(why))),
+            },
             None => {}
         }
     }
 
     pub(super) fn found(&mut self, now: Now, files: Vec<(String, Vec<u8>)>) {
-        let is_idle = self.updater.as_ref().is_some_and(|it| it.state() == "idle");
-        let next = self.folder.as_mut().filter(|_| is_idle);
-        if let Some(bytes) = next.and_then(|folder| folder.next(files)) {
-            let (origin, ask) = (Origin::Folder, None);
-            self.updater_takes(now, Input::Bundle { origin, bytes, ask });
+        let next = match &mut self.folder {
+            Some(folder) if is_idle(self.updater.as_ref()) => folder.next(files),
+            Some(_) | None => None,
+        };
+        let Some(bytes) = next else { return };
+        let (origin, ask) = (Origin::Folder, None);
+        self.updater_takes(now, Input::Bundle { origin, bytes, ask });
+        // Nothing came of it: there may be another one.
+        if is_idle(self.updater.as_ref()) {
+            self.out.extend(self.folder.as_ref().map(Folder::look));
         }
     }
+}
+
+fn is_idle(updater: Option<&Updater>) -> bool {
+    updater.is_some_and(|updater| updater.state() == "idle")
 }
