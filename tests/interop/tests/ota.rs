@@ -9,10 +9,11 @@
 #[path = "ota/fleet.rs"]
 mod fleet;
 
+use std::process::Command;
 use std::time::Duration;
 
 use fleet::Fleet;
-use interop::{Kind, Server, Setup, free_port, http_get, wait_for};
+use interop::{Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
 
 const BOUND: Duration = Duration::from_secs(20);
 
@@ -60,4 +61,108 @@ fn a_bundle_from_a_folder_is_tried_and_confirmed() {
     );
     put("e", 1, "max_payload: 3000000\n");
     logged(&server, "version 1 is not newer than version 2");
+}
+
+/// `frond config …` on the box of this server.
+fn config(server: &Server, words: &[&str]) -> Ended {
+    let mut command = Command::new(Kind::Leaf.binary());
+    command.arg("config").args(words);
+    run(command.arg("-c").arg(server.dir().join("server.conf")))
+}
+
+fn says(server: &Server, words: &[&str], want: &str) {
+    let ended = config(server, words);
+    assert!(
+        ended.text.contains(want),
+        "{words:?}: {want:?} is missing: {}",
+        ended.text
+    );
+    assert!(ended.status.success(), "{words:?}: {}", ended.text);
+}
+
+#[test]
+fn people_at_the_box_change_it_whether_it_runs_or_not() {
+    let fleet = Fleet::new();
+    let plain = "listen: \"127.0.0.1:-1\"\n";
+    let own = format!("{plain}{}", fleet.block(""));
+    let mut server = Server::start(Kind::Leaf, &Setup::config(&own));
+    let dir = server.dir().to_owned();
+    let put = |version: u64, more: &str| {
+        let path = dir.join(format!("{version}.frond"));
+        std::fs::write(&path, fleet.bundle(version, &format!("{plain}{more}"))).unwrap();
+        path.display().to_string()
+    };
+    says(&server, &["status"], "in force  the box's own file");
+    let first = put(1, "max_payload: 2000000\n");
+    says(&server, &["check", &first], "it would be taken here");
+    says(
+        &server,
+        &["diff", &first],
+        "changes while it runs: max_payload",
+    );
+    std::fs::write(dir.join("x.frond"), fleet.forged(9, plain)).unwrap();
+    let forged = config(
+        &server,
+        &["check", &dir.join("x.frond").display().to_string()],
+    );
+    assert!(forged.text.contains("is not signed by"), "{}", forged.text);
+    assert_eq!(forged.status.code(), Some(1));
+    says(
+        &server,
+        &["apply", &first],
+        "version 1 is on trial for 30 s",
+    );
+    logged(&server, "version 1 is confirmed");
+    let idle = config(&server, &["confirm"]);
+    assert!(
+        idle.text.contains("there is nothing to confirm"),
+        "{}",
+        idle.text
+    );
+    says(
+        &server,
+        &["rescue", "--keep"],
+        "version 1 is the rescue configuration",
+    );
+
+    // Nobody runs: it is tried at the next start.
+    server.terminate();
+    says(&server, &["status"], "state     not running");
+    let second = put(2, "max_payload: 3000000\n");
+    says(
+        &server,
+        &["apply", &second],
+        "it is tried at the next start of frond",
+    );
+    server.restart();
+    logged(&server, "version 2 is confirmed");
+    says(&server, &["history"], "rollback 1  version 1");
+    says(&server, &["rollback"], "version 1 is on trial");
+    logged(&server, "version 1 is confirmed");
+    says(&server, &["--json", "status"], "\"floor\":2");
+
+    // What does not start after all makes way at once, and the process goes on.
+    server.terminate();
+    let port = free_port();
+    let third = put(3, &format!("http: \"127.0.0.1:{port}\"\n"));
+    says(
+        &server,
+        &["apply", &third],
+        "it is tried at the next start of frond",
+    );
+    let taken = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    server.restart();
+    assert!(
+        server
+            .log()
+            .contains("version 3 of the configuration does not start"),
+        "{}",
+        server.log()
+    );
+    says(
+        &server,
+        &["status"],
+        "failed    version 3: it does not start",
+    );
+    drop(taken);
 }

@@ -30,8 +30,18 @@ impl Fleet {
         )
     }
 
+    /// For the group shops.
     pub(crate) fn bundle(&self, version: u64, config: &str) -> Vec<u8> {
-        let mut sealed = sealed(version, config);
+        self.signed(sealed(version, config, Target::Group("shops".to_owned())))
+    }
+
+    /// For one box.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub(crate) fn bundle_for(&self, device: &str, version: u64, config: &str) -> Vec<u8> {
+        self.signed(sealed(version, config, Target::Device(device.to_owned())))
+    }
+
+    fn signed(&self, mut sealed: Sealed) -> Vec<u8> {
         for pair in &self.release {
             sealed.bundle.sign(Purpose::Bundle, pair);
         }
@@ -39,21 +49,22 @@ impl Fleet {
     }
 
     /// Signed by somebody else.
+    #[allow(dead_code, reason = "not every test file needs it")]
     pub(crate) fn forged(&self, version: u64, config: &str) -> Vec<u8> {
-        let mut sealed = sealed(version, config);
+        let mut sealed = sealed(version, config, Target::Everyone);
         sealed.bundle.sign(Purpose::Bundle, &self.root);
         sealed.encode()
     }
 }
 
-fn sealed(version: u64, config: &str) -> Sealed {
+fn sealed(version: u64, config: &str, target: Target) -> Sealed {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let issued_s = i64::try_from(now.as_secs()).unwrap();
     let bundle = Bundle {
         version,
         issued_s,
         expires_s: issued_s + 3600,
-        targets: vec![Target::Group("shops".to_owned())],
+        targets: vec![target],
         downgrade_from: None,
         window_s: None,
         by: "tests".to_owned(),
