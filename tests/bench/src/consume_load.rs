@@ -31,7 +31,7 @@ pub fn consume_pull(server: &Server, messages: u64) -> Sample {
     let mut conn = Conn::open(server, &Carrier::Plain);
     conn.send(b"SUB _INBOX.pull 1\r\n");
     conn.settle();
-    let measure = Measure::begin(server);
+    let measure = Measure::begin(&[server]);
     let body = format!("{{\"batch\":{PULL_BATCH},\"expires\":30000000000}}");
     let pull = format!(
         "PUB $JS.API.CONSUMER.MSG.NEXT.BENCH.C _INBOX.pull {}\r\n{body}\r\n",
@@ -58,7 +58,7 @@ pub fn consume_pull(server: &Server, messages: u64) -> Sample {
     }
     conn.send(&out);
     conn.settle();
-    measure.end(server, messages, latencies())
+    measure.end(&[server], messages, latencies())
 }
 
 /// Goes through a stream of `messages` with an ordered consumer: pushed, under flow control, and
@@ -73,7 +73,7 @@ pub fn consume_ordered(server: &Server, messages: u64) -> Sample {
     let mut conn = Conn::open(server, &Carrier::Plain);
     conn.send(b"SUB _INBOX.ordered 1\r\n");
     conn.settle();
-    let measure = Measure::begin(server);
+    let measure = Measure::begin(&[server]);
     create_consumer(
         server,
         "\"name\":\"C\",\"deliver_subject\":\"_INBOX.ordered\",\"ack_policy\":\"none\",\"max_deliver\":1,\
@@ -92,7 +92,7 @@ pub fn consume_ordered(server: &Server, messages: u64) -> Sample {
             conn.send(&answer);
         }
     }
-    measure.end(server, messages, latencies())
+    measure.end(&[server], messages, latencies())
 }
 
 /// Looks keys of a bucket up, with up to `window` questions under way, for a while.
@@ -111,7 +111,7 @@ pub fn get_keys(server: &Server, window: usize, time: Duration) -> Sample {
     let mut conn = Conn::open(server, &Carrier::Plain);
     conn.send(b"SUB _INBOX.kv 1\r\n");
     conn.settle();
-    let measure = Measure::begin(server);
+    let measure = Measure::begin(&[server]);
     let until = Instant::now() + time;
     let (mut latency, mut under_way, mut out) = (latencies(), VecDeque::new(), Vec::new());
     let mut key = 0;
@@ -127,7 +127,7 @@ pub fn get_keys(server: &Server, window: usize, time: Duration) -> Sample {
         conn.send(&out);
         out.clear();
         if under_way.is_empty() {
-            return measure.end(server, latency.len(), latency);
+            return measure.end(&[server], latency.len(), latency);
         }
         loop {
             let (_, answer) = conn.message();
