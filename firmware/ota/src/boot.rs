@@ -1,9 +1,14 @@
 //! Which configuration to start, given what the disk has.
 
+use crate::copies::Copies;
 use crate::files::Second;
-use crate::{
-    Bundle, Choice, Digest, Entry, Event, File, Record, Root, Sealed, Shelf, State, Trust,
-};
+use crate::limits::{FALLBACKS_MAX, MARKS_PER_WINDOW, STARTS_IN_FORCE_MAX, STARTS_MAX};
+use crate::start::Unusable;
+use crate::{Choice, Digest, Entry, Event, File, Record, Root, Shelf, Start, State, Trial, Trust};
+
+mod remembered;
+
+use remembered::Remembered;
 
 /// What to start, and what to write down before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,65 +27,37 @@ pub struct Boot {
     pub orphans: Vec<Digest>,
     /// The copies of the record: the one that may be lost first.
     pub(crate) order: [File; 2],
+    /// What is in the second place, if that is known.
+    pub(crate) second: Option<Second>,
+    pub(crate) stand: Stand,
+    /// Why nobody knows what is in force: nothing is written or removed then.
+    pub(crate) doubt: Option<String>,
 }
 
-/// A configuration to start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The box's own file.
-    Factory,
-    /// A bundle's.
-    Bundle(Digest, Box<Bundle>),
-}
-
-impl Start {
-    /// Which it is.
-    #[must_use]
-    pub const fn choice(&self) -> Choice {
-        match self {
-            Self::Factory => Choice::Factory,
-            Self::Bundle(digest, _) => Choice::Bundle(*digest),
-        }
-    }
-
-    /// Reads a configuration and judges it anew: it is the one that was meant, and was signed.
-    #[must_use]
-    pub fn load(shelf: &dyn Shelf, trust: &Trust, choice: Choice) -> Option<Self> {
-        let Choice::Bundle(digest) = choice else {
-            return Some(Self::Factory);
-        };
-        let sealed = Sealed::decode(&shelf.read(File::Bundle(digest))?).ok()?;
-        if sealed.digest() != digest || !trust.ever_allowed(&sealed.bundle) {
-            return None;
-        }
-        let bundle = Bundle::parse(&sealed.bundle.body)?;
-        Some(Self::Bundle(digest, Box::new(bundle)))
-    }
+/// How what was started stands to what is in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stand {
+    /// It is that, or on trial.
+    InForce,
+    /// That cannot be read from the disk.
+    Unread,
+    /// That did not start.
+    Unstarted,
 }
 
 /// Decides. `first` is the root in the box's own file.
 #[must_use]
 pub fn boot(shelf: &dyn Shelf, first: &Root) -> Boot {
-    let mut events = Vec::new();
     let copies = Copies::read(shelf);
-    let (agree, order) = (copies.agree, copies.order);
-    let second = shelf.read(File::Floor).as_deref().and_then(Second::decode);
-    let is_lost = copies.newest.is_none() && !copies.nothing;
-    let mut record = copies.newest.unwrap_or_default();
-    if let Some(second) = &second {
-        record.floor = record.floor.max(second.floor);
-        if is_lost {
-            record.active = second.active.clone();
-        }
-    }
-    if is_lost {
-        let why = "both copies of the update record are damaged: what was last confirmed is in \
-                   force, the history is lost";
-        events.push(Event::Disk {
-            why: why.to_owned(),
-        });
-    }
-    let trust = Trust::new(first.clone(), &record.roots);
+    let Remembered {
+        record,
+        trust,
+        second,
+        doubt,
+        is_new,
+        is_whole,
+        events,
+    } = Remembered::read(shelf, first, &copies);
     let mut boot = Boot {
         start: Start::Factory,
         record,
@@ -88,19 +65,30 @@ pub fn boot(shelf: &dyn Shelf, first: &Root) -> Boot {
         writes: Vec::new(),
         events,
         orphans: Vec::new(),
-        order,
+        order: copies.order(),
+        second,
+        stand: Stand::InForce,
+        doubt,
     };
+    if boot.doubt.is_some() {
+        boot.pick(shelf);
+        return boot;
+    }
     let is_told = boot.choose(shelf);
-    if is_told || !agree {
+    if is_told || is_new {
         boot.write_record();
     }
     let now = Second::of(&boot.record);
-    if second.as_ref() != Some(&now) && (second.is_some() || now.active.version > 0) {
+    let is_fresh = boot.second.is_none() && now == Second::of(&Record::default());
+    if boot.second.as_ref() != Some(&now) && !is_fresh {
         boot.writes.push((File::Floor, now.encode()));
+        boot.second = Some(now);
     }
-    let mut orphans = shelf.bundles();
-    orphans.retain(|digest| !boot.record.names(digest));
-    boot.orphans = orphans;
+    if is_whole && boot.stand == Stand::InForce {
+        boot.orphans = shelf.bundles().unwrap_or_default();
+        let record = &boot.record;
+        boot.orphans.retain(|digest| !record.names(digest));
+    }
     boot
 }
 
@@ -112,14 +100,27 @@ impl Boot {
         trial.is_some_and(|trial| trial.candidate.entry.choice == self.start.choice())
     }
 
-    /// What was chosen did not start: the last good one is next, and this is written down.
+    /// Whether nothing is left to be started when this does not.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        !self.is_trial() && self.start == Start::Factory
+    }
+
+    /// What was chosen did not start: the last good one is next, or what comes after it, and this
+    /// is written down. After the last one the next start begins from the front.
     #[must_use]
     pub fn gave_up(mut self, shelf: &dyn Shelf, why: &str) -> Self {
         self.writes.clear();
         self.events.clear();
-        self.lose(why);
-        self.start_active(shelf);
-        self.write_record();
+        if self.is_trial() {
+            self.lose(why);
+        } else {
+            self.pass_over(self.start.choice());
+        }
+        self.pick(shelf);
+        if self.doubt.is_none() {
+            self.write_record();
+        }
         self
     }
 
@@ -127,12 +128,14 @@ impl Boot {
     #[must_use]
     pub fn unwritten(mut self, shelf: &dyn Shelf, why: &str) -> Self {
         self.writes.clear();
+        self.orphans.clear();
+        self.second = None;
         let text = format!("the update record cannot be written: {why}");
         self.events.push(Event::Disk { why: text });
-        self.order = Copies::read(shelf).order;
+        self.order = Copies::read(shelf).order();
         if self.is_trial() {
             self.record.state = State::Idle;
-            self.start_active(shelf);
+            self.pick(shelf);
         }
         self
     }
@@ -140,26 +143,50 @@ impl Boot {
     /// Sets the start; whether the record changed by it.
     fn choose(&mut self, shelf: &dyn Shelf) -> bool {
         let Some(trial) = self.record.trial().cloned() else {
-            return self.start_active(shelf);
+            return self.start_in_force(shelf);
         };
-        let Some(starts_left) = trial.starts_left.checked_sub(1) else {
-            self.lose("it was started too often without being confirmed");
-            self.start_active(shelf);
+        let has_run = trial.starts_left < STARTS_MAX;
+        // How long it ran since the last mark nobody knows.
+        let unknown_ms = trial.candidate.window_ms / u64::from(MARKS_PER_WINDOW);
+        let left_ms = trial.left_ms
+            - if has_run {
+                unknown_ms.min(trial.left_ms)
+            } else {
+                0
+            };
+        let starts_left = trial.starts_left.checked_sub(1);
+        let Some(starts_left) = starts_left.filter(|_| left_ms > 0) else {
+            self.lose("it was started again and again without being confirmed");
+            self.pick(shelf);
             return true;
         };
-        match Start::load(shelf, &self.trust, trial.candidate.entry.choice) {
-            Some(start) => {
+        let loaded = Start::load(shelf, &self.trust, trial.candidate.entry.choice);
+        let trial = Trial {
+            starts_left,
+            left_ms,
+            ..trial
+        };
+        match loaded {
+            Ok(start) => {
                 self.start = start;
-                self.record.state = State::Trying(crate::Trial {
-                    starts_left,
-                    ..trial
-                });
+                self.record.state = State::Trying(trial);
+                return true;
             }
-            None => {
-                self.lose("it is damaged on the disk");
-                self.start_active(shelf);
+            Err(Unusable::Unreadable(why)) => {
+                self.record.state = State::Trying(trial);
+                let why = format!("what is on trial cannot be read, the last good one runs: {why}");
+                self.events.push(Event::Disk { why });
+            }
+            Err(Unusable::Absent) => {
+                self.record.state = State::Idle;
+                let why = "what was on trial is not on the disk".to_owned();
+                self.events.push(Event::Disk { why });
+            }
+            Err(unusable @ (Unusable::Damaged | Unusable::Unsigned)) => {
+                self.lose(&unusable.to_string());
             }
         }
+        self.pick(shelf);
         true
     }
 
@@ -175,73 +202,82 @@ impl Boot {
         self.events.push(Event::RolledBack { version });
     }
 
-    /// The last good one, or the best there is; whether the record changed by it.
-    fn start_active(&mut self, shelf: &dyn Shelf) -> bool {
-        if let Some(start) = Start::load(shelf, &self.trust, self.record.active.choice) {
-            self.start = start;
-            return false;
+    /// Counts the start, unless there is nothing else to start anyway.
+    fn start_in_force(&mut self, shelf: &dyn Shelf) -> bool {
+        let is_counted = self.record.active.choice != Choice::Factory;
+        if is_counted && self.record.starts >= STARTS_IN_FORCE_MAX {
+            let told = self.events.len();
+            self.pick(shelf);
+            self.events.truncate(told);
+            self.pass_over(self.start.choice());
         }
-        let lost = self.record.active.version;
-        let before = core::mem::take(&mut self.record.history);
-        let mut rest = before.into_iter();
-        let found = rest.find_map(|entry| {
-            let start = Start::load(shelf, &self.trust, entry.choice)?;
-            Some((entry, start))
-        });
-        let rescue = || {
-            let entry = self.record.rescue.clone();
-            let start = Start::load(shelf, &self.trust, entry.choice)?;
-            Some((entry, start))
+        if is_counted {
+            self.record.starts = self.record.starts.saturating_add(1);
+        }
+        self.pick(shelf);
+        is_counted
+    }
+
+    /// It did not start: others come first, until something ran well; after the last one all begins
+    /// anew.
+    fn pass_over(&mut self, choice: Choice) {
+        let chain = self.record.chain();
+        let last = chain.len();
+        let at = chain.iter().position(|entry| entry.choice == choice);
+        let next = match at {
+            Some(at) if at <= FALLBACKS_MAX => at + 1,
+            Some(_) => last,
+            None => 0,
         };
-        let (entry, start) = found
-            .or_else(rescue)
-            .unwrap_or_else(|| (Entry::factory(), Start::Factory));
-        let why = format!(
-            "version {lost} is damaged on the disk: version {} is in force",
-            entry.version
-        );
-        self.events.push(Event::Disk { why });
-        self.record.history = rest.collect();
-        self.record.active = entry;
-        self.start = start;
-        true
+        self.record.skips = u8::try_from(next).unwrap_or(0);
+        self.record.starts = 0;
+    }
+
+    /// The last good one, or the best there is for now. What is in force stays that: it may be
+    /// readable, or start, another time.
+    fn pick(&mut self, shelf: &dyn Shelf) {
+        let chain: Vec<Entry> = self.record.chain().into_iter().cloned().collect();
+        let skips = usize::from(self.record.skips);
+        let mut why = String::from("it does not start");
+        self.stand = Stand::Unstarted;
+        for (at, entry) in chain.iter().enumerate() {
+            // The first one is read in any case: it may have to be healed.
+            if at > 0 && at < skips {
+                continue;
+            }
+            match Start::load(shelf, &self.trust, entry.choice) {
+                Ok(_) if at < skips => {}
+                Ok(start) => {
+                    self.start = start;
+                    if at == 0 {
+                        self.stand = Stand::InForce;
+                    } else {
+                        self.tell_fallback(entry.version, &why);
+                    }
+                    return;
+                }
+                Err(unusable) if at == 0 => {
+                    self.stand = Stand::Unread;
+                    why = unusable.to_string();
+                }
+                Err(_) => {}
+            }
+        }
+        self.start = Start::Factory;
+        self.tell_fallback(0, &why);
+    }
+
+    fn tell_fallback(&mut self, version: u64, why: &str) {
+        let active = self.record.active.version;
+        let why = format!("version {active} is in force, but {why}");
+        self.events.push(Event::Fallback { version, why });
     }
 
     fn write_record(&mut self) {
         self.record.seq += 1;
-        let bytes = self.record.encode();
-        let copies = self.order.map(|file| (file, bytes.clone()));
-        self.writes.extend(copies);
-    }
-}
-
-/// Both copies of the record.
-struct Copies {
-    newest: Option<Record>,
-    agree: bool,
-    /// There is none.
-    nothing: bool,
-    /// The older or damaged one first: while it is written the other one holds.
-    order: [File; 2],
-}
-
-impl Copies {
-    fn read(shelf: &dyn Shelf) -> Self {
-        let (a, b) = (shelf.read(File::RecordA), shelf.read(File::RecordB));
-        let parse = |bytes: &Option<Vec<u8>>| bytes.as_deref().and_then(Record::decode);
-        let (agree, nothing) = (a == b, a.is_none() && b.is_none());
-        let (a, b) = (parse(&a), parse(&b));
-        let seq = |record: &Option<Record>| record.as_ref().map(|it| it.seq);
-        let (newest, order) = if seq(&a) > seq(&b) {
-            (a, [File::RecordB, File::RecordA])
-        } else {
-            (b, [File::RecordA, File::RecordB])
-        };
-        Self {
-            newest,
-            agree,
-            nothing,
-            order,
+        if let Some(bytes) = self.record.encode_to_fit() {
+            let copies = self.order.map(|file| (file, bytes.clone()));
+            self.writes.extend(copies);
         }
     }
 }

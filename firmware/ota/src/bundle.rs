@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{FILES_MAX, TARGETS_MAX};
+use crate::limits::{FILES_MAX, TARGETS_MAX, WHY_BYTES_MAX};
 
 /// A configuration and for whom it is. All of it is signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,8 @@ pub struct Bundle {
     /// It may be older than what was confirmed before, as long as that is this version at most.
     /// Needs the emergency keys.
     pub downgrade_from: Option<u64>,
+    /// With that: nothing newer than this is needed afterwards; without: the floor stays.
+    pub new_floor: Option<u64>,
     /// The time to confirm it in, in seconds, instead of the box's own.
     pub window_s: Option<u32>,
     /// Who made it.
@@ -54,10 +56,41 @@ impl Bundle {
     }
 
     /// From a text whose signatures are good.
-    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
-        let (bundle, rest) = postcard::take_from_bytes::<Self>(body).ok()?;
-        let fits = bundle.files.len() <= FILES_MAX && bundle.targets.len() <= TARGETS_MAX;
-        (rest.is_empty() && fits).then_some(bundle)
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, &'static str> {
+        let whole = postcard::take_from_bytes::<Self>(body).ok();
+        let Some((bundle, [])) = whole else {
+            return Err("its content is unknown");
+        };
+        bundle.check()?;
+        Ok(bundle)
+    }
+
+    /// Whether boxes can take it: to be asked before it is signed.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if self.targets.len() > TARGETS_MAX {
+            return Err("it names too many devices and groups");
+        }
+        if self.by.len() > WHY_BYTES_MAX || self.note.len() > WHY_BYTES_MAX {
+            return Err("who made it and why must be said in 512 bytes each");
+        }
+        if self.new_floor.is_some() && self.downgrade_from.is_none() {
+            return Err("only a permit for an older configuration may set the floor");
+        }
+        if self.files.len() > FILES_MAX {
+            return Err("it has too many files");
+        }
+        for (at, (name, _)) in self.files.iter().enumerate() {
+            if !is_plain(name) {
+                return Err("a file's name must be a plain one, without a folder");
+            }
+            if self.files.iter().take(at).any(|(before, _)| before == name) {
+                return Err("two files have the same name");
+            }
+        }
+        Ok(())
     }
 
     /// Whether this box is meant.
@@ -69,4 +102,10 @@ impl Bundle {
             Target::Everyone => true,
         })
     }
+}
+
+/// One component of a path that leads nowhere else.
+fn is_plain(name: &str) -> bool {
+    let parts = !name.is_empty() && name != "." && name != "..";
+    parts && !name.contains(['/', '\\', '\0'])
 }

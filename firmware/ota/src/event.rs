@@ -3,7 +3,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Where a bundle came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Origin {
     /// The hub's bucket.
     Hub,
@@ -66,6 +66,28 @@ pub enum Event {
         /// What.
         why: String,
     },
+    /// Something else than what is in force was started, for this time.
+    Fallback {
+        /// The version that was started.
+        version: u64,
+        /// Why.
+        why: String,
+    },
+    /// What is in force runs again, and lies on the disk again.
+    Healed {
+        /// Its version.
+        version: u64,
+    },
+    /// Others may sign from now on.
+    Root {
+        /// The version of the root.
+        version: u32,
+    },
+    /// Somebody should know.
+    Warning {
+        /// What.
+        why: String,
+    },
 }
 
 impl Event {
@@ -81,6 +103,10 @@ impl Event {
             Self::RollingBack { .. } => "rolling_back",
             Self::RolledBack { .. } => "rolled_back",
             Self::Disk { .. } => "disk",
+            Self::Fallback { .. } => "fallback",
+            Self::Healed { .. } => "healed",
+            Self::Root { .. } => "root",
+            Self::Warning { .. } => "warning",
         }
     }
 
@@ -93,9 +119,11 @@ impl Event {
             | Self::Trying { version, .. }
             | Self::Confirmed { version }
             | Self::RollingBack { version, .. }
-            | Self::RolledBack { version } => Some(*version),
+            | Self::RolledBack { version }
+            | Self::Fallback { version, .. }
+            | Self::Healed { version } => Some(*version),
             Self::Refused { version, .. } => *version,
-            Self::Disk { .. } => None,
+            Self::Disk { .. } | Self::Root { .. } | Self::Warning { .. } => None,
         }
     }
 
@@ -103,12 +131,18 @@ impl Event {
     #[must_use]
     pub const fn is_bad(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::RollingBack { .. } | Self::Disk { .. } => true,
+            Self::Refused { .. }
+            | Self::RollingBack { .. }
+            | Self::Disk { .. }
+            | Self::Fallback { .. }
+            | Self::Warning { .. } => true,
             Self::Received { .. }
             | Self::Staged { .. }
             | Self::Trying { .. }
             | Self::Confirmed { .. }
-            | Self::RolledBack { .. } => false,
+            | Self::RolledBack { .. }
+            | Self::Healed { .. }
+            | Self::Root { .. } => false,
         }
     }
 }
@@ -145,6 +179,14 @@ impl fmt::Display for Event {
                 write!(f, "{} is given up: {why}", named(*version))
             }
             Self::RolledBack { version } => write!(f, "{} is in force again", named(*version)),
+            Self::Fallback { version, why } => {
+                write!(f, "version {version} is started instead: {why}")
+            }
+            Self::Healed { version } => {
+                write!(f, "version {version}, which is in force, runs again")
+            }
+            Self::Root { version } => write!(f, "root {version} says who may sign from now on"),
+            Self::Warning { why } => f.write_str(why),
             Self::Disk { why } => write!(f, "{why}"),
         }
     }

@@ -11,6 +11,7 @@
 
 mod boot;
 mod bundle;
+mod copies;
 mod digest;
 mod event;
 mod files;
@@ -19,19 +20,21 @@ pub mod limits;
 mod record;
 mod seal;
 mod signed;
+mod start;
 mod trust;
 mod updater;
 mod verify;
 
-pub use boot::{Boot, Start, boot};
+pub use boot::{Boot, boot};
 pub use bundle::{Bundle, Target, Who};
 pub use digest::Digest;
 pub use event::{Event, Origin};
 pub use files::{File, Shelf};
 pub use health::{Check, Gate};
-pub use record::{Candidate, Choice, Entry, Failure, Record, State, Trial};
+pub use record::{Candidate, Choice, Entry, Failure, Floor, Permit, Record, State, Trial};
 pub use seal::Sealed;
 pub use signed::{Purpose, Signature, Signed};
+pub use start::{Start, Unusable};
 pub use trust::{Keys, Role, Root, Trust, TrustError};
 pub use updater::{Applied, Input, Order, Output, Settings, Ticket, Updater};
-pub use verify::{Refusal, Verified, verify};
+pub use verify::{Bar, Refusal, Verified, verify};

@@ -1,7 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use crate::files::{frame, unframe};
-use crate::limits::{FAILURES_MAX, HISTORY_MAX, RECORD_BYTES_MAX, WHY_BYTES_MAX};
+use crate::files::{Found, frame};
+use crate::limits::{
+    FAILURES_MAX, FALLBACKS_MAX, HISTORY_MAX, RECORD_BYTES_MAX, SPENT_MAX, WHY_BYTES_MAX,
+};
 use crate::{Check, Digest, Origin, Signed};
 
 /// What a box remembers over a loss of power. Two copies lie on the disk; the newer whole one
@@ -16,16 +18,35 @@ pub struct Record {
     pub active: Entry,
     /// Those before it, the newest first.
     pub history: Vec<Entry>,
-    /// The highest version that was ever confirmed: nothing older comes in.
-    pub floor: u64,
-    /// The latest time that is certainly past, in seconds since 1970.
+    /// Nothing older comes in.
+    pub floor: Floor,
+    /// Permits for an older configuration that were used, the newest first.
+    pub spent: Vec<Digest>,
+    /// The latest time that was vouched for by a signature, in seconds since 1970.
     pub time_s: i64,
     /// What failed here, the newest first.
     pub failures: Vec<Failure>,
+    /// The highest version that failed here and is not among those any more.
+    pub forgotten: u64,
+    /// What must be well with any configuration, as it was with the one in force.
+    pub lines: Vec<Check>,
+    /// Starts since something last ran well.
+    pub starts: u8,
+    /// How many of [`Record::chain`] are passed over, because they did not start.
+    pub skips: u8,
     /// What to run when nothing else will do.
     pub rescue: Entry,
     /// The roots after the one in the box's own file.
     pub roots: Vec<Signed>,
+}
+
+/// The highest version that was ever confirmed, unless a permit set it anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Floor {
+    /// How often it was set anew: of two places the one with the higher number counts.
+    pub set: u32,
+    /// The version.
+    pub version: u64,
 }
 
 /// What is under way.
@@ -61,6 +82,15 @@ pub struct Candidate {
     pub origin: Origin,
     /// The time to confirm it in, in milliseconds.
     pub window_ms: u64,
+    /// It is allowed to be older than the floor.
+    pub permit: Option<Permit>,
+}
+
+/// What a permit for an older configuration does when that is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permit {
+    /// The floor then; nothing: it stays.
+    pub new_floor: Option<u64>,
 }
 
 /// A configuration and what is remembered of it.
@@ -119,9 +149,14 @@ impl Default for Record {
             state: State::Idle,
             active: Entry::factory(),
             history: Vec::new(),
-            floor: 0,
+            floor: Floor::default(),
+            spent: Vec::new(),
             time_s: 0,
             failures: Vec::new(),
+            forgotten: 0,
+            lines: Vec::new(),
+            starts: 0,
+            skips: 0,
             rescue: Entry::factory(),
             roots: Vec::new(),
         }
@@ -135,14 +170,37 @@ impl Record {
         frame(&postcard::to_stdvec(self).unwrap_or_default())
     }
 
+    /// As a file that can be read again: what is too much of the history is left out.
+    pub(crate) fn encode_to_fit(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let bytes = self.encode();
+            if bytes.len() <= RECORD_BYTES_MAX {
+                return Some(bytes);
+            }
+            self.history.pop()?;
+        }
+    }
+
     /// From a file; nothing when it is damaged.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() > RECORD_BYTES_MAX {
-            return None;
+        Found::parse(bytes).whole()
+    }
+
+    /// What may be started, the best first: what is in force, some before it, the rescue
+    /// configuration, the others, the box's own file.
+    #[must_use]
+    pub fn chain(&self) -> Vec<&Entry> {
+        let recent = self.history.iter().take(FALLBACKS_MAX);
+        let others = self.history.iter().skip(FALLBACKS_MAX);
+        let mut chain = vec![&self.active];
+        for entry in recent.chain([&self.rescue]).chain(others) {
+            let is_new = chain.iter().all(|known| known.choice != entry.choice);
+            if is_new && entry.choice != Choice::Factory {
+                chain.push(entry);
+            }
         }
-        let (record, rest) = postcard::take_from_bytes(unframe(bytes)?).ok()?;
-        rest.is_empty().then_some(record)
+        chain
     }
 
     /// What is on trial, or about to be.
@@ -179,7 +237,9 @@ impl Record {
                 why,
             },
         );
-        self.failures.truncate(FAILURES_MAX);
+        for gone in self.failures.drain(self.failures.len().min(FAILURES_MAX)..) {
+            self.forgotten = self.forgotten.max(gone.version);
+        }
     }
 
     /// The trial is over and was won.
@@ -190,7 +250,11 @@ impl Record {
         };
         let mut entry = trial.candidate.entry;
         entry.at_s = at_s;
-        self.floor = self.floor.max(entry.version);
+        match trial.candidate.permit {
+            Some(permit) => self.spend(entry.choice, permit),
+            None => self.floor.version = self.floor.version.max(entry.version),
+        }
+        (self.starts, self.skips) = (0, 0);
         self.failures.retain(|it| it.choice != entry.choice);
         let before = core::mem::replace(&mut self.active, entry);
         self.history.retain(|it| it.choice != self.active.choice);
@@ -198,6 +262,18 @@ impl Record {
             self.history.insert(0, before);
         }
         self.history.truncate(HISTORY_MAX - 1);
+    }
+
+    fn spend(&mut self, choice: Choice, permit: Permit) {
+        if let Some(version) = permit.new_floor {
+            self.floor.set = self.floor.set.saturating_add(1);
+            self.floor.version = version;
+        }
+        if let Choice::Bundle(digest) = choice {
+            self.spent.retain(|it| *it != digest);
+            self.spent.insert(0, digest);
+            self.spent.truncate(SPENT_MAX);
+        }
     }
 
     /// The bundles it names.

@@ -42,7 +42,7 @@ impl Sealed {
     /// What it says, whoever signed it: for those who make bundles.
     #[must_use]
     pub fn content(&self) -> Option<Bundle> {
-        Bundle::parse(&self.bundle.body)
+        Bundle::parse(&self.bundle.body).ok()
     }
 
     /// As a file.

@@ -42,6 +42,8 @@ pub struct Root {
 pub struct Trust {
     chain: Vec<Root>,
     signed: Vec<Signed>,
+    /// Those that were in force here and are not any more.
+    past: Vec<(Root, Signed)>,
 }
 
 /// What is wrong with keys.
@@ -63,6 +65,9 @@ pub enum TrustError {
     /// The same key twice in a role.
     #[error("{0} is named twice")]
     Twice(String),
+    /// It would do alone what else takes several.
+    #[error("{0} is a release key and an emergency key: take another one")]
+    Shared(String),
 }
 
 impl Role {
@@ -113,7 +118,11 @@ impl Root {
                 }
             }
         }
-        Ok(())
+        let mut shared = self.emergency.keys.iter();
+        match shared.find(|key| self.release.keys.contains(key)) {
+            Some(key) => Err(TrustError::Shared(key.clone())),
+            None => Ok(()),
+        }
     }
 
     /// As a text to sign.
@@ -129,17 +138,21 @@ impl Root {
 }
 
 impl Trust {
-    /// Led on from the root in the box's own file by those that were kept; one that doesn't follow
-    /// ends the chain.
+    /// Led on from the root in the box's own file by those that were kept. The own file counts: of
+    /// the kept ones it makes obsolete, or that don't follow it, only what they vouched for
+    /// before stays good.
     #[must_use]
     pub fn new(first: Root, kept: &[Signed]) -> Self {
         let mut trust = Self {
             chain: vec![first],
             signed: Vec::new(),
+            past: Vec::new(),
         };
         for signed in kept {
             if !trust.follow(signed) {
-                break;
+                trust
+                    .past
+                    .extend(Root::parse(&signed.body).map(|it| (it, signed.clone())));
             }
         }
         trust
@@ -169,6 +182,16 @@ impl Trust {
         true
     }
 
+    /// What is trusted after these roots: one that is known already, or leads elsewhere, is no
+    /// step on.
+    pub(crate) fn led_on(&self, roots: &[Signed]) -> Self {
+        let mut trust = self.clone();
+        for root in roots {
+            trust.follow(root);
+        }
+        trust
+    }
+
     /// The root in force.
     #[must_use]
     pub fn latest(&self) -> Option<&Root> {
@@ -180,17 +203,30 @@ impl Trust {
         self.chain.first()
     }
 
-    /// The roots that were taken, to be kept.
+    /// The version of the root in force.
+    pub(crate) fn version(&self) -> u32 {
+        self.latest().map_or(0, |root| root.version)
+    }
+
+    /// The roots to be kept: those that were taken, and those that were in force before them, the
+    /// one in the box's own file too, as it may be another one some day.
     #[must_use]
-    pub fn kept(&self) -> &[Signed] {
-        &self.signed
+    pub fn kept(&self) -> Vec<Signed> {
+        let own = self.chain.first().map(Root::to_signed);
+        let mut kept: Vec<Signed> = self.past.iter().map(|(_, signed)| signed.clone()).collect();
+        kept.retain(|past| own.as_ref().is_none_or(|own| own.body != past.body));
+        kept.extend(own);
+        kept.extend(self.signed.iter().cloned());
+        let excess = kept.len().saturating_sub(ROOTS_MAX + 1);
+        kept.split_off(excess)
     }
 
     /// Whether any root that was ever in force lets this configuration pass: it was judged by the
     /// root of its time when it came.
     pub(crate) fn ever_allowed(&self, signed: &Signed) -> bool {
         let roles = [Role::Release, Role::Emergency];
-        self.chain.iter().any(|root| {
+        let past = self.past.iter().map(|(root, _)| root);
+        self.chain.iter().chain(past).any(|root| {
             let mut keys = roles.iter().map(|role| root.keys(*role));
             keys.any(|keys| signed.is_signed_by(Purpose::Bundle, keys))
         })

@@ -1,19 +1,27 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use core::time::Duration;
 use frond_clock::{Instant, Now};
 
+use crate::boot::Stand;
+use crate::files::Second;
+use crate::limits::{HEALTHY_AFTER, SOAK_MIN, WINDOW_BEYOND_SOAK, WINDOW_MAX, WINDOW_MIN};
 use crate::{
-    Bundle, Candidate, Check, Choice, Digest, Event, File, Gate, Origin, Record, Start, Trial,
-    Trust, Who,
+    Bar, Bundle, Check, Choice, Digest, Event, File, Gate, Origin, Record, Start, Trial, Trust, Who,
 };
 
 mod arriving;
+mod checking;
 mod orders;
+mod phase;
+mod returning;
 mod saving;
 mod trying;
+mod waiting;
 
+use phase::{Arrival, Arrived, Heal, Phase, Return, Trying};
 use saving::{Saving, Then};
+use waiting::Waiting;
 
 /// Leads a bundle from its arrival to its confirmation, or back.
 #[derive(Debug)]
@@ -24,12 +32,22 @@ pub struct Updater {
     record: Record,
     /// What runs now.
     running: Choice,
+    stand: Stand,
+    doubt: Option<String>,
     phase: Phase,
+    /// When the phase has lasted too long.
+    due: Option<Instant>,
+    /// When what runs has started well.
+    healthy_at: Option<Instant>,
     saving: Option<Saving>,
-    /// The last of a bundle that came while something else was under way.
-    waiting: Option<(Origin, Vec<u8>)>,
+    /// What came while something else was under way, the best of each origin.
+    waiting: BTreeMap<Origin, Waiting>,
+    /// Somebody wants the rescue configuration as soon as that can be.
+    rescue: Option<u64>,
     /// The copies of the record: the one that may be lost first.
     order: [File; 2],
+    /// What is in the second place, if that is known.
+    second: Option<Second>,
     next_seq: u64,
     next_ticket: u64,
     out: VecDeque<Output>,
@@ -62,8 +80,9 @@ pub enum Input {
         /// Who wants to know what came of it.
         ask: Option<u64>,
     },
-    /// The answer to [`Output::Check`]: what must be well when it runs, or what is wrong with it.
-    Checked(Result<Vec<Check>, String>),
+    /// The answer to [`Output::Check`]: of what, and what must be well when it runs, or what is
+    /// wrong with it.
+    Checked(Choice, Result<Vec<Check>, String>),
     /// A write is on the medium.
     Wrote(Ticket),
     /// A write may not be.
@@ -71,7 +90,14 @@ pub enum Input {
     /// The answer to [`Output::Apply`].
     Applied(Result<Applied, String>),
     /// Something was looked at.
-    Health(Check, Result<(), String>),
+    Health {
+        /// What was on trial when the look began.
+        of: Choice,
+        /// What was looked at.
+        check: Check,
+        /// How it is.
+        result: Result<(), String>,
+    },
     /// Somebody at the box wants something.
     Order {
         /// Who wants to know what came of it.
@@ -86,8 +112,8 @@ pub enum Input {
 /// What somebody at the box may want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Confirm what is on trial, whatever is not well.
-    Confirm,
+    /// Confirm what is on trial, whatever is not well; with a digest only that one.
+    Confirm(Option<Digest>),
     /// Give up what is on trial; without a trial, try the one so many before the one in force.
     Back(usize),
     /// Try the rescue configuration.
@@ -124,47 +150,6 @@ pub enum Output {
     Answer(u64, Result<String, String>),
 }
 
-#[derive(Debug)]
-enum Phase {
-    Idle,
-    /// A bundle is good and is being checked.
-    Checking(Arrived),
-    /// It is being written down: the bundle, and that it is staged.
-    Staging(Trial, Option<u64>),
-    /// It is being written down that it is started.
-    Starting(Trial, Option<u64>),
-    Applying(Trial, Option<u64>),
-    Trying(Trying),
-    /// It is being written down that the trial is lost.
-    GivingUp {
-        was: Choice,
-    },
-    /// The last good one is being taken again.
-    Returning,
-    /// Something is written down that changes nothing of what runs.
-    Noting(u64, String),
-    Restarting,
-}
-
-#[derive(Debug)]
-struct Arrived {
-    candidate: Candidate,
-    trust: Trust,
-    /// To be written; `None`: it is on the disk.
-    bytes: Option<(Digest, Vec<u8>)>,
-    ask: Option<u64>,
-}
-
-#[derive(Debug)]
-struct Trying {
-    trial: Trial,
-    until: Instant,
-    mark_at: Instant,
-    gate: Gate,
-    /// Somebody said that it is good.
-    ask: Option<u64>,
-}
-
 impl Updater {
     /// After a start with `boot`.
     #[must_use]
@@ -178,9 +163,15 @@ impl Updater {
             next_seq: boot.record.seq + 1,
             record: boot.record,
             running: boot.start.choice(),
+            stand: boot.stand,
+            doubt: boot.doubt,
+            second: boot.second,
             phase: Phase::Idle,
+            due: None,
+            healthy_at: None,
             saving: None,
-            waiting: None,
+            waiting: BTreeMap::new(),
+            rescue: None,
             next_ticket: 1,
             out: VecDeque::new(),
         };
@@ -190,8 +181,17 @@ impl Updater {
         for digest in boot.orphans {
             updater.out.push_back(Output::Remove(File::Bundle(digest)));
         }
+        if let Start::Bundle(_, bundle) = &boot.start
+            && !bundle.is_for(&updater.who)
+        {
+            let version = bundle.version;
+            let why = format!("version {version} runs here and is not for this box");
+            updater.tell(Event::Warning { why });
+        }
         if is_trial && let Some(trial) = updater.record.trial().cloned() {
             updater.begin_trial(now, trial);
+        } else if updater.record.starts > 0 && updater.doubt.is_none() {
+            updater.healthy_at = Some(now.mono + HEALTHY_AFTER);
         }
         updater
     }
@@ -199,20 +199,22 @@ impl Updater {
     /// Takes one input.
     pub fn handle(&mut self, now: Now, input: Input) {
         match input {
-            Input::Bundle { origin, bytes, ask } => self.arrive(now, origin, bytes, ask),
-            Input::Checked(result) => self.checked(now, result),
+            Input::Bundle { origin, bytes, ask } => {
+                self.arrive(now, Arrival { origin, bytes, ask });
+            }
+            Input::Checked(choice, result) => self.checked(now, choice, result),
             Input::Wrote(ticket) => self.wrote(now, ticket),
             Input::Unwritten(ticket, why) => self.unwritten(now, ticket, &why),
             Input::Applied(result) => self.applied(now, result),
-            Input::Health(check, result) => self.health(now, check, result),
+            Input::Health { of, check, result } => self.health(now, of, check, result),
             Input::Order { ask, order } => self.order(now, ask, order),
             Input::Time => {}
         }
         self.look_at_trial(now);
-        if self.is_idle()
-            && let Some((origin, bytes)) = self.waiting.take()
-        {
-            self.arrive(now, origin, bytes, None);
+        self.look_at_phase(now);
+        self.look_at_start(now);
+        if self.is_idle() {
+            self.go_on(now);
         }
     }
 
@@ -245,12 +247,13 @@ impl Updater {
         match &self.phase {
             Phase::Trying(trying) => Some((&trying.trial, &trying.gate, trying.until)),
             Phase::Idle
+            | Phase::Rooting(_)
             | Phase::Checking(_)
             | Phase::Staging(..)
             | Phase::Starting(..)
             | Phase::Applying(..)
-            | Phase::GivingUp { .. }
-            | Phase::Returning
+            | Phase::Returning(..)
+            | Phase::Healing(..)
             | Phase::Noting(..)
             | Phase::Restarting => None,
         }
@@ -261,12 +264,29 @@ impl Updater {
     pub const fn state(&self) -> &'static str {
         match &self.phase {
             Phase::Idle | Phase::Noting(..) => "idle",
-            Phase::Checking(_) => "received",
+            Phase::Rooting(_) | Phase::Checking(_) => "received",
             Phase::Staging(..) | Phase::Starting(..) => "staged",
-            Phase::Applying(..) => "applying",
+            Phase::Applying(..) | Phase::Healing(..) => "applying",
             Phase::Trying(_) => "trying",
-            Phase::GivingUp { .. } | Phase::Returning => "rolling_back",
+            Phase::Returning(..) => "rolling_back",
             Phase::Restarting => "restarting",
+        }
+    }
+
+    /// When to wake the updater if nothing else happens.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        let healthy_at = self.healthy_at.filter(|_| self.is_idle());
+        let all = [self.due, healthy_at, self.trial_deadline()];
+        all.into_iter().flatten().min()
+    }
+
+    /// What runs has run for a while: starts are counted anew.
+    fn look_at_start(&mut self, now: Now) {
+        if self.is_idle() && self.healthy_at.take_if(|at| now.mono >= *at).is_some() {
+            let mut record = self.record.clone();
+            (record.starts, record.skips) = (0, 0);
+            self.save(now, None, record, Then::Mark);
         }
     }
 
@@ -284,20 +304,31 @@ impl Updater {
         }
     }
 
-    /// Seconds since 1970 that are certainly past.
-    fn past_s(&self, now: Now) -> i64 {
-        let known_s = self.record.time_s.max(self.settings.built_s);
-        known_s.max(now.wall.as_nanos() / 1_000_000_000)
+    /// What a bundle is held against.
+    fn bar(&self, now: Now, origin: Origin) -> Bar {
+        Bar {
+            floor: self.record.floor.version,
+            vouched_s: self.record.time_s.max(self.settings.built_s),
+            wall_s: now.wall.as_nanos() / 1_000_000_000,
+            origin,
+        }
+    }
+
+    fn now_s(&self, now: Now) -> i64 {
+        self.bar(now, Origin::Hub).now_s()
     }
 }
 
-impl Start {
-    /// The version; 0 is the box's own file.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        match self {
-            Self::Factory => 0,
-            Self::Bundle(_, bundle) => bundle.version,
-        }
+impl Settings {
+    /// The time everything must be well, within what makes sense.
+    fn soak(&self) -> Duration {
+        self.soak.clamp(SOAK_MIN, WINDOW_MAX - WINDOW_BEYOND_SOAK)
+    }
+
+    /// The time to confirm something in, as its bundle or the box says, within what makes sense.
+    fn window(&self, asked_s: Option<u32>) -> Duration {
+        let asked = asked_s.map(u64::from).map(Duration::from_secs);
+        let least = WINDOW_MIN.max(self.soak() + WINDOW_BEYOND_SOAK);
+        asked.unwrap_or(self.window).clamp(least, WINDOW_MAX)
     }
 }

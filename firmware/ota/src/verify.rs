@@ -1,5 +1,5 @@
-use crate::limits::BUNDLE_BYTES_MAX;
-use crate::{Bundle, Digest, Purpose, Role, Sealed, Trust, Who};
+use crate::limits::{BUNDLE_BYTES_MAX, CLOCK_AHEAD_MAX_S, VERSION_STEP_MAX};
+use crate::{Bundle, Digest, Origin, Purpose, Role, Sealed, Trust, Who};
 
 /// A bundle that may be tried here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,8 +8,23 @@ pub struct Verified {
     pub bundle: Bundle,
     /// Its name.
     pub digest: Digest,
+    /// Whose keys signed it.
+    pub role: Role,
     /// What is trusted after it.
     pub trust: Trust,
+}
+
+/// What a bundle is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// Nothing older is taken without a permit.
+    pub floor: u64,
+    /// The latest time that is vouched for, in seconds since 1970.
+    pub vouched_s: i64,
+    /// What the clock says, in seconds since 1970.
+    pub wall_s: i64,
+    /// Where it comes from: what somebody at the box brings is never out of date.
+    pub origin: Origin,
 }
 
 /// Why a bundle is not taken.
@@ -39,6 +54,9 @@ pub enum Refusal {
     /// Its permit for an older configuration.
     #[error("only the emergency keys may allow an older configuration")]
     NoPermit,
+    /// Its permit was used.
+    #[error("the permit for the older version {0} was used here already: go back by hand")]
+    Spent(u64),
     /// Its targets.
     #[error("the bundle is not for this box: {0} is not among its devices and groups")]
     NotForUs(String),
@@ -56,6 +74,14 @@ pub enum Refusal {
         /// The floor.
         floor: u64,
     },
+    /// Its version would leave no room for later ones.
+    #[error("version {version} is too far ahead: {most} is the highest that may come next")]
+    TooFar {
+        /// The bundle's.
+        version: u64,
+        /// The highest.
+        most: u64,
+    },
     /// It is in force.
     #[error("version {0} is in force already")]
     InForce(u64),
@@ -71,56 +97,78 @@ pub enum Refusal {
     /// There is something else under way.
     #[error("another configuration is being tried: confirm it or roll it back first")]
     Busy,
+    /// Nobody knows what is in force.
+    #[error("the update record cannot be read ({0}): start again, or apply a bundle by hand")]
+    InDoubt(String),
+}
+
+impl Bar {
+    /// The time by which a bundle is judged, in seconds since 1970: a clock that is far ahead of
+    /// everything that was ever signed is not believed.
+    #[must_use]
+    pub const fn now_s(&self) -> i64 {
+        let is_believed = self.wall_s <= self.vouched_s.saturating_add(CLOCK_AHEAD_MAX_S);
+        if is_believed && self.wall_s > self.vouched_s {
+            self.wall_s
+        } else {
+            self.vouched_s
+        }
+    }
+
+    /// A clock may be wrong; so the emergency keys are held only against what is vouched for.
+    fn is_too_late(&self, expires_s: i64, role: Role) -> bool {
+        let now_s = match role {
+            Role::Emergency => self.vouched_s,
+            Role::Root | Role::Release => self.now_s(),
+        };
+        self.origin != Origin::Hand && now_s >= expires_s
+    }
+
+    fn check_version(&self, bundle: &Bundle) -> Result<(), Refusal> {
+        let (version, floor) = (bundle.version, self.floor);
+        let most = floor.saturating_add(VERSION_STEP_MAX);
+        if version > most {
+            return Err(Refusal::TooFar { version, most });
+        }
+        if bundle.new_floor.is_some_and(|new| new > floor.max(version)) {
+            return Err(Refusal::Malformed("its floor is above all versions"));
+        }
+        let is_allowed = bundle.downgrade_from.is_some_and(|from| floor <= from);
+        if is_allowed || version > floor {
+            Ok(())
+        } else {
+            Err(Refusal::Old { version, floor })
+        }
+    }
 }
 
 /// Judges a bundle: signatures first, then everything they vouch for.
 ///
-/// `floor` is the highest version that was ever confirmed here; `now_s` is certainly not later
-/// than the real time.
-///
 /// # Errors
 /// Why it is not taken.
-pub fn verify(
-    bytes: &[u8],
-    trust: &Trust,
-    who: &Who,
-    floor: u64,
-    now_s: i64,
-) -> Result<Verified, Refusal> {
+pub fn verify(bytes: &[u8], trust: &Trust, who: &Who, bar: &Bar) -> Result<Verified, Refusal> {
     if bytes.len() > BUNDLE_BYTES_MAX {
         return Err(Refusal::TooLarge(bytes.len()));
     }
     let sealed = Sealed::decode(bytes).map_err(Refusal::Malformed)?;
-    let mut trust = trust.clone();
-    for root in &sealed.roots {
-        // One that is known already, or leads elsewhere, is no step on.
-        trust.follow(root);
-    }
+    let trust = trust.led_on(&sealed.roots);
     let role = signer(&sealed, &trust)?;
-    let bundle =
-        Bundle::parse(&sealed.bundle.body).ok_or(Refusal::Malformed("its content is unknown"))?;
+    let bundle = Bundle::parse(&sealed.bundle.body).map_err(Refusal::Malformed)?;
     if !bundle.is_for(who) {
         return Err(Refusal::NotForUs(who.device.clone()));
     }
-    if now_s >= bundle.expires_s {
-        return Err(Refusal::Expired {
-            expired_s: bundle.expires_s,
-        });
+    let expired_s = bundle.expires_s;
+    if bar.is_too_late(expired_s, role) {
+        return Err(Refusal::Expired { expired_s });
     }
-    match bundle.downgrade_from {
-        Some(_) if role != Role::Emergency => return Err(Refusal::NoPermit),
-        Some(from) if floor <= from => {}
-        Some(_) | None if bundle.version <= floor => {
-            return Err(Refusal::Old {
-                version: bundle.version,
-                floor,
-            });
-        }
-        Some(_) | None => {}
+    if bundle.downgrade_from.is_some() && role != Role::Emergency {
+        return Err(Refusal::NoPermit);
     }
+    bar.check_version(&bundle)?;
     Ok(Verified {
         digest: sealed.digest(),
         bundle,
+        role,
         trust,
     })
 }

@@ -19,8 +19,8 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use disk::{Fault, Outcome};
-use frond_ota::{File, Refusal, Trust, verify};
+use disk::{Fault, Outcome, Unread};
+use frond_ota::{Bar, File, Origin, Refusal, Trust, verify};
 use story::{STORIES, Story};
 use world::{Sabotage, World};
 
@@ -90,22 +90,44 @@ fn ten_thousand_faults_brick_nothing() {
                 let faults = [Fault::Rot { at, file }, Fault::Cut { at, outcome }];
                 add("rot", struck(story, &faults, Sabotage::None).unwrap());
             }
+            let cut = Fault::Cut { at, outcome };
+            let faults = [Fault::RotRecord { at }, cut];
+            add(
+                "both copies rotten",
+                struck(story, &faults, Sabotage::None).unwrap(),
+            );
+            for what in Unread::ALL {
+                let faults = [Fault::Unread { at, what }, cut];
+                add(
+                    "read errors",
+                    struck(story, &faults, Sabotage::None).unwrap(),
+                );
+            }
         }
     }
     let total: usize = by_kind.values().sum();
     let total = total + single_cuts(Sabotage::None).unwrap();
+    println!("{total} faults: {by_kind:?}");
     assert!(total >= 10_000, "only {total} faults: {by_kind:?}");
 }
 
 #[test]
 fn what_must_never_run_is_refused_for_its_own_reason() {
     let trust = Trust::new(fleet::root(), &[]);
+    let judge = |bytes: &[u8], floor| {
+        let bar = Bar {
+            floor,
+            vouched_s: fleet::BUILT_S,
+            wall_s: fleet::ISSUED_S,
+            origin: Origin::Hub,
+        };
+        verify(bytes, &trust, &fleet::who(), &bar)
+    };
     for (want, bytes) in fleet::evil() {
-        let refusal = verify(bytes, &trust, &fleet::who(), 0, fleet::ISSUED_S).unwrap_err();
+        let refusal = judge(bytes, 0).unwrap_err();
         let said = refusal.to_string();
         assert!(said.contains(want), "{want:?} is wanted: {said}");
     }
-    let judge = |bytes: &[u8], floor| verify(bytes, &trust, &fleet::who(), floor, fleet::ISSUED_S);
     judge(&fleet::good(2), 1).unwrap();
     judge(&fleet::rotated(), 1).unwrap();
     assert!(matches!(

@@ -49,4 +49,5 @@ mod websocket;
 mod zone;
 
 pub use caller::Caller;
+pub use limits::RELEASED_SECONDS;
 pub use program::{Product, StewardMaker, run};

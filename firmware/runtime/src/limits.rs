@@ -157,7 +157,7 @@ pub(crate) const TRUST_CHECK_EVERY: Duration = Duration::from_secs(1);
 /// The time is kept this often, for a start without a clock.
 pub(crate) const KEEP_TIME_EVERY: Duration = Duration::from_secs(3600);
 /// 2026-01-01: no clock is right that shows an earlier time than the making of this program.
-pub(crate) const RELEASED_SECONDS: i64 = 1_767_225_600;
+pub const RELEASED_SECONDS: i64 = 1_767_225_600;
 /// Bytes of an account JWT that is read from a file or a URL.
 ///
 /// spec: nats-io/jwt v2 `MaxTokenSize`

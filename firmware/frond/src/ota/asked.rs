@@ -1,7 +1,7 @@
 //! What people at the box ask for, one JSON object a line.
 
 use data_encoding::BASE64;
-use frond_ota::Order;
+use frond_ota::{Digest, Order};
 use serde_json::{Value, json};
 
 use super::report::entry;
@@ -36,7 +36,10 @@ impl Question {
             Some("history") => Ok(Self::History),
             Some("apply") => Ok(Self::Apply(bundle()?)),
             Some("check") => Ok(Self::Check(bundle()?)),
-            Some("confirm") => Ok(Self::Order(Order::Confirm)),
+            Some("confirm") => {
+                let digest = asked.get("digest").and_then(Value::as_str);
+                Ok(Self::Order(Order::Confirm(digest.and_then(Digest::parse))))
+            }
             Some("rescue") => Ok(Self::Order(Order::Rescue)),
             Some("keep_as_rescue") => Ok(Self::Order(Order::KeepAsRescue)),
             Some("rollback") => {

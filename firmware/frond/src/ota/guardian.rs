@@ -6,7 +6,8 @@ use std::time::Duration;
 use frond_clock::{Instant, Now};
 use frond_config::Ota;
 use frond_ota::{
-    Applied, Boot, Check, Event, Input, Origin, Output, Settings, Start, Ticket, Updater, Who, boot,
+    Applied, Boot, Check, Choice, Event, Input, Origin, Output, Settings, Start, Ticket, Updater,
+    Who, boot,
 };
 use frond_runtime::steward::{Letter, Loud, News, Sight, Steward, Taken, Text, Wish};
 use serde_json::{Value, json};
@@ -38,13 +39,17 @@ pub(crate) struct Guardian {
     watch: Option<Watch>,
     watch_trouble: Option<String>,
     probe: Probe,
+    /// What was on trial when the probe began.
+    probed: Option<Choice>,
+    /// What was on trial at each look that is under way.
+    looked: VecDeque<Option<Choice>>,
     reporter: Reporter,
     folder: Option<Folder>,
     sight: Option<Sight>,
     /// Who was there before the configuration on trial; unknown after a start.
     before: Option<BTreeSet<String>>,
     /// What was checked is started when it was seen who is there now.
-    is_to_start: bool,
+    to_start: Option<Choice>,
     /// Where what is being checked came from.
     origin: Origin,
     own_client: Result<(), String>,
@@ -57,7 +62,7 @@ pub(crate) struct Guardian {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
-    Updater,
+    Updater(Choice),
     Person(u64),
 }
 
@@ -79,11 +84,13 @@ impl Guardian {
             watch: Watch::new(ota, &inbox),
             watch_trouble: None,
             probe: Probe::new(ota, &inbox),
+            probed: None,
+            looked: VecDeque::new(),
             reporter: Reporter::new(ota, &inbox),
             folder: ota.source.folder.as_deref().map(Folder::new),
             sight: None,
             before: None,
-            is_to_start: false,
+            to_start: None,
             origin: Origin::Hand,
             own_client: Err("it is not connected yet".to_owned()),
             look_at: Instant::START,
@@ -106,6 +113,19 @@ impl Guardian {
         boot
     }
 
+    /// What is on trial now.
+    fn on_trial(&self) -> Option<Choice> {
+        let (trial, ..) = self.updater.as_ref()?.trial()?;
+        Some(trial.candidate.entry.choice)
+    }
+
+    /// Something is so; it counts for what was on trial when it was looked at.
+    fn health(&mut self, now: Now, of: Option<Choice>, check: Check, result: Result<(), String>) {
+        if let Some(of) = of {
+            self.updater_takes(now, Input::Health { of, check, result });
+        }
+    }
+
     fn updater_takes(&mut self, now: Now, input: Input) {
         if let Some(updater) = &mut self.updater {
             updater.handle(now, input);
@@ -117,7 +137,7 @@ impl Guardian {
         while let Some(output) = self.updater.as_mut().and_then(Updater::poll) {
             match output {
                 Output::Check(choice, bundle) => {
-                    self.checking.push_back(Asker::Updater);
+                    self.checking.push_back(Asker::Updater(choice));
                     let start = match bundle {
                         Some(bundle) => Some(from_bundle(*bundle)),
                         None => self.load(choice),
@@ -169,9 +189,9 @@ impl Guardian {
         }
     }
 
-    fn load(&self, choice: frond_ota::Choice) -> Option<Text> {
+    fn load(&self, choice: Choice) -> Option<Text> {
         let trust = self.updater.as_ref()?.trust();
-        Start::load(&self.store, trust, choice).map(text_of)
+        Start::load(&self.store, trust, choice).ok().map(text_of)
     }
 
     fn tell(&mut self, now: Now, event: &Event) {
@@ -232,7 +252,8 @@ impl Guardian {
     fn report(&mut self, now: Now) {
         if self.own_client.is_ok() {
             let status = self.describe(now);
-            self.out.extend(self.reporter.say(&status));
+            let on_trial = self.on_trial();
+            self.out.extend(self.reporter.say(&status, on_trial));
         }
     }
 
@@ -269,13 +290,13 @@ impl Guardian {
             let text = format!("ota: the hub's bucket is followed again (it was: {trouble})");
             self.out.push_back(Wish::Say(Loud::Info, text));
         }
-        if let Some(result) = self.reporter.take(letter) {
-            return self.updater_takes(now, Input::Health(Check::Hub, result));
+        if let Some((of, result)) = self.reporter.take(letter) {
+            return self.health(now, of, Check::Hub, result);
         }
         match self.probe.take(letter) {
             Step::None => {}
             Step::Say(wish) => self.out.push_back(wish),
-            Step::Over(result) => self.updater_takes(now, Input::Health(Check::Probe, result)),
+            Step::Over(result) => self.health(now, self.probed, Check::Probe, result),
         }
     }
 
@@ -342,18 +363,19 @@ impl Steward for Guardian {
         let Some(boot) = self.boot.take() else {
             return false;
         };
-        if !boot.is_trial() {
-            return false;
-        }
+        let (is_trial, is_last) = (boot.is_trial(), boot.is_last());
         let version = boot.start.version();
-        let _ = writeln!(
-            std::io::stderr(),
-            "frond: version {version} of the configuration does not start, \
-             going back to the last good one: {why}"
-        );
+        if !is_last {
+            let _ = writeln!(
+                std::io::stderr(),
+                "frond: version {version} of the configuration does not start, \
+                 going back to the last good one: {why}"
+            );
+        }
         let boot = boot.gave_up(&self.store, &format!("it does not start: {why}"));
-        self.write_boot(boot);
-        true
+        let boot = self.write_boot(boot);
+        // What could not be written down would be started again.
+        !is_last && (is_trial || !boot.writes.is_empty())
     }
 
     fn begin(&mut self, now: Now) {
@@ -365,8 +387,7 @@ impl Steward for Guardian {
         let settings = Settings {
             window: self.ota.window,
             soak: self.ota.soak,
-            // The clock of the runtime never reads before that day.
-            built_s: 0,
+            built_s: frond_runtime::RELEASED_SECONDS,
         };
         let version = boot.start.version();
         if version > 0 {

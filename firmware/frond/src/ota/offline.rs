@@ -5,9 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use frond_clock::{Instant, Now, Timestamp};
 use frond_config::Ota;
-use frond_ota::{
-    Check, Input, Order, Origin, Output, Settings, Start, State, Updater, Who, boot, verify,
-};
+use frond_ota::{Check, Input, Order, Origin, Output, Settings, Start, State, Updater, Who, boot};
 use frond_runtime::steward::{Text, dry_run};
 use serde_json::{Value, json};
 
@@ -47,7 +45,7 @@ impl<'a> Offline<'a> {
                 bytes,
                 ask: Some(ASK),
             }),
-            Question::Order(Order::Confirm) => {
+            Question::Order(Order::Confirm(_)) => {
                 Err("no frond runs here: what is on trial is confirmed while it runs".to_owned())
             }
             Question::Order(order @ (Order::Back(_) | Order::Rescue | Order::KeepAsRescue)) => {
@@ -71,7 +69,7 @@ impl<'a> Offline<'a> {
         let settings = Settings {
             window: self.ota.window,
             soak: self.ota.soak,
-            built_s: 0,
+            built_s: frond_runtime::RELEASED_SECONDS,
         };
         Updater::new(now(), boot, self.who(), settings)
     }
@@ -91,9 +89,7 @@ impl<'a> Offline<'a> {
 
     fn check(&self, bytes: &[u8]) -> Result<Value, String> {
         let updater = self.updater();
-        let record = updater.record();
-        let now_s = (now().wall.as_nanos() / 1_000_000_000).max(record.time_s);
-        let verified = verify(bytes, updater.trust(), &self.who(), record.floor, now_s);
+        let verified = updater.judge(now(), Origin::Hand, bytes);
         let bundle = verified.map_err(|refusal| refusal.to_string())?.bundle;
         let old = self.in_force(&updater);
         let lines = dry_run(&crate::PRODUCT, self.path, &old, &from_bundle(bundle))?;
@@ -113,13 +109,17 @@ impl<'a> Offline<'a> {
             let input = match output {
                 Output::Check(choice, bundle) => {
                     let text = match bundle {
-                        Some(bundle) => Some(from_bundle(*bundle)),
-                        None => Start::load(&self.store, updater.trust(), choice).map(text_of),
+                        Some(bundle) => from_bundle(*bundle),
+                        None => Start::load(&self.store, updater.trust(), choice)
+                            .map(text_of)
+                            .map_err(|unusable| unusable.to_string())?,
                     };
-                    let text = text.ok_or("it is damaged on the disk")?;
                     let old = self.in_force(&updater);
                     let checked = dry_run(&crate::PRODUCT, self.path, &old, &text);
-                    Input::Checked(checked.map(|_| vec![Check::Listeners, Check::Probe]))
+                    Input::Checked(
+                        choice,
+                        checked.map(|_| vec![Check::Listeners, Check::Probe]),
+                    )
                 }
                 Output::Write(ticket, file, bytes) => match self.store.write(file, &bytes) {
                     Ok(()) => Input::Wrote(ticket),

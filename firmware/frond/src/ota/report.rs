@@ -1,6 +1,8 @@
+use std::collections::VecDeque;
+
 use frond_clock::Now;
 use frond_config::Ota;
-use frond_ota::{Entry, Updater};
+use frond_ota::{Choice, Entry, Updater};
 use frond_runtime::steward::{Letter, Sight, Wish};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +17,12 @@ pub(crate) struct Reporter {
     ask: Option<String>,
     inbox: String,
     round: u64,
+    /// What was on trial in each of the last rounds: a far hub answers late.
+    said: VecDeque<(u64, Option<Choice>)>,
 }
+
+/// Rounds whose answers still count.
+const ROUNDS_MAX: usize = 16;
 
 impl Reporter {
     pub(crate) fn new(ota: &Ota, inbox: &str) -> Self {
@@ -29,12 +36,16 @@ impl Reporter {
             subject,
             inbox: format!("{inbox}.a.r"),
             round: 0,
+            said: VecDeque::new(),
         }
     }
 
     /// What to say now; nothing without a hub that would listen.
-    pub(crate) fn say(&mut self, status: &Value) -> Option<Wish> {
+    pub(crate) fn say(&mut self, status: &Value, on_trial: Option<Choice>) -> Option<Wish> {
         self.round += 1;
+        self.said.push_back((self.round, on_trial));
+        let excess = self.said.len().saturating_sub(ROUNDS_MAX);
+        self.said.drain(..excess);
         let reply = Some(format!("{}.{}", self.inbox, self.round));
         let (subject, payload) = match (&self.subject, &self.ask) {
             (Some(subject), _) => (subject.clone(), status.to_string().into_bytes()),
@@ -48,13 +59,21 @@ impl Reporter {
         })
     }
 
-    /// What the hub says to the last thing it was told; nothing: it is not about that.
-    pub(crate) fn take(&self, letter: &Letter) -> Option<Result<(), String>> {
-        if letter.subject != format!("{}.{}", self.inbox, self.round) {
-            return None;
-        }
+    /// What the hub says to something it was told, and what was on trial then; nothing: it is not
+    /// about that.
+    pub(crate) fn take(&self, letter: &Letter) -> Option<(Option<Choice>, Result<(), String>)> {
+        let round = letter
+            .subject
+            .strip_prefix(&self.inbox)?
+            .strip_prefix('.')?;
+        let round: u64 = round.parse().ok()?;
+        let (_, of) = self.said.iter().find(|(said, _)| *said == round)?;
+        Some((*of, self.answer(letter)))
+    }
+
+    fn answer(&self, letter: &Letter) -> Result<(), String> {
         if status(&letter.header) == Some(503) {
-            return Some(Err(format!("nobody answers at {}", self.hub.api(">"))));
+            return Err(format!("nobody answers at {}", self.hub.api(">")));
         }
         let answer: Value = serde_json::from_slice(&letter.payload).unwrap_or_default();
         let is_yes = answer.get("error").is_none() && answer.is_object();
@@ -62,7 +81,7 @@ impl Reporter {
             let why = answer.pointer("/error/description").and_then(Value::as_str);
             why.unwrap_or("the hub says no").to_owned()
         };
-        Some(if is_yes { Ok(()) } else { Err(why()) })
+        if is_yes { Ok(()) } else { Err(why()) }
     }
 }
 
@@ -77,7 +96,7 @@ pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Si
     put("time", json!(now.wall.to_string()));
     put("state", json!(updater.state()));
     put("active", entry(&record.active));
-    put("floor", json!(record.floor));
+    put("floor", json!(record.floor.version));
     if let Some((trial, gate, until)) = updater.trial() {
         let mut on_trial = entry(&trial.candidate.entry);
         if let Some(map) = on_trial.as_object_mut() {
@@ -102,8 +121,8 @@ pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Si
 /// A configuration, for people and machines.
 pub(crate) fn entry(entry: &Entry) -> Value {
     let digest = match &entry.choice {
-        frond_ota::Choice::Factory => Value::Null,
-        frond_ota::Choice::Bundle(digest) => json!(digest.to_string()),
+        Choice::Factory => Value::Null,
+        Choice::Bundle(digest) => json!(digest.to_string()),
     };
     json!({
         "version": entry.version,

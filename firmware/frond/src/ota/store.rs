@@ -1,5 +1,5 @@
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use frond_ota::limits::RECORD_BYTES_MAX;
@@ -72,22 +72,36 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Shelf for Store {
-    fn read(&self, file: File) -> Option<Vec<u8>> {
+    fn read(&self, file: File) -> Result<Option<Vec<u8>>, String> {
         let path = self.path(file);
-        let length = usize::try_from(fs::metadata(&path).ok()?.len()).ok()?;
-        if length > RECORD_BYTES_MAX {
-            return None;
+        let read = fs::File::open(&path).and_then(|file| {
+            let most = u64::try_from(RECORD_BYTES_MAX).unwrap_or(u64::MAX);
+            let mut bytes = Vec::new();
+            // One that is longer is damaged, and is seen to be.
+            file.take(most + 1).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        match read {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("{}: {error}", path.display())),
         }
-        fs::read(path).ok()
     }
 
-    fn bundles(&self) -> Vec<Digest> {
-        let Ok(entries) = fs::read_dir(&self.dir) else {
-            return Vec::new();
+    fn bundles(&self) -> Result<Vec<Digest>, String> {
+        let named = |error: io::Error| format!("{}: {error}", self.dir.display());
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(named(error)),
         };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let digests = names.filter_map(|name| Digest::parse(name.strip_prefix(BUNDLE)?));
-        digests.collect()
+        let mut digests = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(named)?.file_name();
+            let name = name.to_str().and_then(|name| name.strip_prefix(BUNDLE));
+            digests.extend(name.and_then(Digest::parse));
+        }
+        Ok(digests)
     }
 }
 
@@ -107,15 +121,18 @@ mod tests {
             File::Floor,
             File::Bundle(digest),
         ] {
-            assert_eq!(store.read(file), None);
+            assert_eq!(store.read(file), Ok(None));
             store.write(file, b"one").unwrap();
             store.write(file, b"two").unwrap();
-            assert_eq!(store.read(file).as_deref(), Some(&b"two"[..]));
+            assert_eq!(store.read(file), Ok(Some(b"two".to_vec())));
         }
         fs::write(first.join("bundle-x"), "").unwrap();
-        assert_eq!(store.bundles(), [digest]);
+        assert_eq!(store.bundles(), Ok(vec![digest]));
         store.remove(File::Bundle(digest));
-        assert_eq!(store.bundles(), []);
+        assert_eq!(store.bundles(), Ok(Vec::new()));
+        // What is there and cannot be read is not absent.
+        fs::create_dir(first.join(format!("bundle-{digest}"))).unwrap();
+        store.read(File::Bundle(digest)).unwrap_err();
         assert!(second.join("frond-floor").is_file());
     }
 }

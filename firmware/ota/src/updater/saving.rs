@@ -13,16 +13,18 @@ pub(super) struct Saving {
     rest: VecDeque<(File, Vec<u8>)>,
     /// In force when its first copy is on the disk.
     record: Record,
-    then: Then,
+    pub(super) then: Then,
 }
 
 /// What goes on when all is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
+    Root,
     Stage,
     Start,
     Confirm,
     GiveUp,
+    Heal,
     /// How long a trial still has.
     Mark,
     Note,
@@ -40,12 +42,13 @@ impl Updater {
         // Never the number of a writing that may have come to the disk all the same.
         record.seq = self.next_seq;
         self.next_seq += 1;
-        record.time_s = self.past_s(now).max(record.time_s);
-        let bytes = record.encode();
+        let Some(bytes) = record.encode_to_fit() else {
+            return self.saved(now, then, Err("the update record is too large".to_owned()));
+        };
         let mut rest: VecDeque<_> = first.into_iter().collect();
         rest.extend(self.order.map(|file| (file, bytes.clone())));
         let second = Second::of(&record);
-        if second != Second::of(&self.record) {
+        if self.second.as_ref() != Some(&second) {
             rest.push_back((File::Floor, second.encode()));
         }
         if let Some((file, bytes)) = rest.pop_front() {
@@ -70,6 +73,9 @@ impl Updater {
         let Some(mut saving) = self.saving.take_if(|it| it.now.0 == ticket) else {
             return;
         };
+        if saving.now.1 == File::Floor {
+            self.second = Some(Second::of(&saving.record));
+        }
         let [first, second] = self.order;
         if saving.now.1 == first && saving.record.seq != self.record.seq {
             self.take_over(saving.record.clone());
@@ -82,10 +88,14 @@ impl Updater {
         let Some(mut saving) = self.saving.take_if(|it| it.now.0 == ticket) else {
             return;
         };
+        if saving.now.1 == File::Floor {
+            // It is written again with the next record.
+            self.second = None;
+        }
         let is_in_force = saving.record.seq == self.record.seq;
         if is_in_force {
             // The first copy holds; the other one is the next to be written.
-            let why = format!("the second copy of the update record is not written: {why}");
+            let why = format!("the update record is not written everywhere: {why}");
             self.tell(Event::Disk { why });
             self.write_on(now, &mut saving);
         } else {
@@ -125,10 +135,12 @@ impl Updater {
     fn saved(&mut self, now: Now, then: Then, result: Result<(), String>) {
         let phase = core::mem::replace(&mut self.phase, Phase::Idle);
         match (then, phase) {
+            (Then::Root, Phase::Rooting(arrival)) => self.rooted(now, arrival, result),
             (Then::Stage, Phase::Staging(trial, ask)) => self.staged(now, trial, ask, result),
             (Then::Start, Phase::Starting(trial, ask)) => self.started(now, trial, ask, result),
             (Then::Confirm, Phase::Trying(trying)) => self.confirmed(now, trying, result),
-            (Then::GiveUp, Phase::GivingUp { was }) => self.given_up(was, result),
+            (Then::GiveUp, Phase::Returning(left, _)) => self.given_up(now, left, result),
+            (Then::Heal, Phase::Healing(_, ask)) => self.healed(now, ask, result),
             (Then::Note, Phase::Noting(ask, done)) => {
                 self.answer(Some(ask), result.map(|()| done));
             }
@@ -137,10 +149,21 @@ impl Updater {
                     self.tell(Event::Disk { why });
                 }
                 self.phase = phase;
+                self.write_lost(now);
             }
-            (Then::Stage | Then::Start | Then::Confirm | Then::GiveUp | Then::Note, phase) => {
-                self.phase = phase
-            }
+            (
+                Then::Root
+                | Then::Stage
+                | Then::Start
+                | Then::Confirm
+                | Then::GiveUp
+                | Then::Heal
+                | Then::Note,
+                phase,
+            ) => self.phase = phase,
+        }
+        if matches!(self.phase, Phase::Idle) {
+            self.due = None;
         }
     }
 }

@@ -13,6 +13,19 @@ pub(crate) enum Fault {
     Full { at: usize, writes: usize },
     /// A bit of this file falls over.
     Rot { at: usize, file: File },
+    /// Of both copies of the record at once.
+    RotRecord { at: usize },
+    /// From then on the next start cannot read this kind of file.
+    Unread { at: usize, what: Unread },
+}
+
+/// What cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    One(File),
+    Record,
+    Bundles,
+    All,
 }
 
 /// What a cut makes of a rename whose folder is not synced.
@@ -22,6 +35,17 @@ pub(crate) enum Outcome {
     New,
     /// The file system has the name and half of the text.
     Torn,
+}
+
+impl Unread {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::One(File::RecordA),
+        Self::One(File::RecordB),
+        Self::One(File::Floor),
+        Self::Record,
+        Self::Bundles,
+        Self::All,
+    ];
 }
 
 impl Outcome {
@@ -45,6 +69,8 @@ pub(crate) struct Disk {
     faults: Vec<Fault>,
     boundary: usize,
     no_room: usize,
+    unread: Vec<File>,
+    unread_all: bool,
     pub(crate) struck: usize,
 }
 
@@ -115,15 +141,57 @@ impl Disk {
                         self.struck += 1;
                     }
                 }
-                Fault::Full { .. } | Fault::Rot { .. } | Fault::Cut { .. } => {}
+                Fault::RotRecord { at } if at == now => {
+                    for file in [File::RecordA, File::RecordB] {
+                        if let Some(bytes) = self.files.get_mut(&file) {
+                            let middle = bytes.len() / 2;
+                            bytes[middle] ^= 4;
+                            self.struck += 1;
+                        }
+                    }
+                }
+                Fault::Unread { at, what } if at == now => self.lose_sight(what),
+                Fault::Full { .. }
+                | Fault::Rot { .. }
+                | Fault::RotRecord { .. }
+                | Fault::Unread { .. }
+                | Fault::Cut { .. } => {}
             }
         }
+    }
+
+    fn lose_sight(&mut self, what: Unread) {
+        self.struck += 1;
+        match what {
+            Unread::One(file) => self.unread.push(file),
+            Unread::Record => self.unread.extend([File::RecordA, File::RecordB]),
+            Unread::Bundles => {
+                let bundles = self.files.keys().filter(|it| matches!(it, File::Bundle(_)));
+                self.unread.extend(bundles);
+            }
+            Unread::All => self.unread_all = true,
+        }
+    }
+
+    /// Whether something cannot be read.
+    pub(crate) fn is_dim(&self) -> bool {
+        self.unread_all || !self.unread.is_empty()
+    }
+
+    /// Everything can be read again.
+    pub(crate) fn see(&mut self) {
+        self.unread.clear();
+        self.unread_all = false;
     }
 
     fn cut(&self, now: usize) -> Option<Outcome> {
         self.faults.iter().find_map(|fault| match fault {
             Fault::Cut { at, outcome } if *at == now => Some(*outcome),
-            Fault::Cut { .. } | Fault::Full { .. } | Fault::Rot { .. } => None,
+            Fault::Cut { .. }
+            | Fault::Full { .. }
+            | Fault::Rot { .. }
+            | Fault::RotRecord { .. }
+            | Fault::Unread { .. } => None,
         })
     }
 
@@ -142,15 +210,21 @@ impl Disk {
 }
 
 impl Shelf for Disk {
-    fn read(&self, file: File) -> Option<Vec<u8>> {
-        self.files.get(&file).cloned()
+    fn read(&self, file: File) -> Result<Option<Vec<u8>>, String> {
+        if self.unread.contains(&file) || self.unread_all {
+            return Err("input/output error".to_owned());
+        }
+        Ok(self.files.get(&file).cloned())
     }
 
-    fn bundles(&self) -> Vec<Digest> {
+    fn bundles(&self) -> Result<Vec<Digest>, String> {
+        if self.unread_all {
+            return Err("input/output error".to_owned());
+        }
         let digests = self.files.keys().filter_map(|file| match file {
             File::Bundle(digest) => Some(*digest),
             File::RecordA | File::RecordB | File::Floor => None,
         });
-        digests.collect()
+        Ok(digests.collect())
     }
 }

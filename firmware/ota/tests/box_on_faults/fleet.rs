@@ -58,6 +58,7 @@ pub(crate) fn bundle(version: u64) -> Bundle {
         expires_s: ISSUED_S + 86_400,
         targets: vec![Target::Group("shops".to_owned())],
         downgrade_from: None,
+        new_floor: None,
         window_s: Some(60),
         by: "ops".to_owned(),
         note: "test".to_owned(),

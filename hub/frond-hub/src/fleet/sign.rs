@@ -27,6 +27,9 @@ pub(super) struct Sign {
     /// It may be older than what boxes have, up to this version; needs the emergency keys
     #[arg(long, value_name = "VERSION")]
     downgrade_from: Option<u64>,
+    /// With that: from then on what is newer than this is taken [default: as before]
+    #[arg(long, value_name = "VERSION", requires = "downgrade_from")]
+    new_floor: Option<u64>,
     /// Who made it
     #[arg(long, default_value = "")]
     by: String,
@@ -70,12 +73,14 @@ impl Sign {
             expires_s: now_s + i64::from(self.days) * 86_400,
             targets: self.targets.clone(),
             downgrade_from: self.downgrade_from,
+            new_floor: self.new_floor,
             window_s: self.window,
             by: self.by.clone(),
             note: self.note.clone(),
             config: read_text(&self.config)?,
             files,
         };
+        bundle.check()?;
         let roots: Result<Vec<_>, String> =
             self.root.iter().map(|it| keys::read_root(it)).collect();
         let mut sealed = Sealed::new(&bundle, roots?);

@@ -66,6 +66,7 @@ fn sealed(version: u64, config: &str, target: Target) -> Sealed {
         expires_s: issued_s + 3600,
         targets: vec![target],
         downgrade_from: None,
+        new_floor: None,
         window_s: None,
         by: "tests".to_owned(),
         note: "a test".to_owned(),

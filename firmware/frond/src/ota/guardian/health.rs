@@ -8,6 +8,7 @@ impl Guardian {
     /// Looks at everything that may be well or not.
     pub(super) fn look_around(&mut self, now: Now, on_trial: bool) {
         self.out.push_back(Wish::Look);
+        self.looked.push_back(self.on_trial());
         self.report(now);
         if let Some(folder) = &self.folder {
             self.out.push_back(folder.look());
@@ -20,20 +21,28 @@ impl Guardian {
                 let jetstream = self.sight.as_ref().is_some_and(|it| it.jetstream);
                 let (before, wish) = self.probe.begin(jetstream);
                 self.out.push_back(wish);
+                let on_trial = self.on_trial();
+                let of = core::mem::replace(&mut self.probed, on_trial);
                 if before.is_err() {
-                    self.updater_takes(now, Input::Health(Check::Probe, before));
+                    self.health(now, of, Check::Probe, before);
                 }
             }
             Err(why) => {
                 let why = format!("the box cannot log in at itself: {why}");
                 for check in [Check::Probe, Check::Hub] {
-                    self.updater_takes(now, Input::Health(check, Err(why.clone())));
+                    self.health(now, self.on_trial(), check, Err(why.clone()));
                 }
             }
         }
     }
 
     pub(super) fn seen(&mut self, now: Now, sight: Sight) {
+        // Looks are answered in order, and the line to what runs is one and the same.
+        let of = self
+            .looked
+            .pop_front()
+            .flatten()
+            .filter(|of| self.on_trial() == Some(*of));
         let was_up = self.sight.as_ref().map_or(0, |it| it.uplinks_up);
         if sight.uplinks_up > was_up && self.own_client.is_ok() {
             self.begin_watch(now);
@@ -45,17 +54,17 @@ impl Guardian {
         };
         if sight.uplinks_up == 0 {
             let why = Err("the line to the hub is down".to_owned());
-            self.updater_takes(now, Input::Health(Check::Hub, why));
+            self.health(now, of, Check::Hub, why);
         }
         let clients = self.clients(&sight);
-        self.updater_takes(now, Input::Health(Check::Uplink, uplink));
-        self.updater_takes(now, Input::Health(Check::Clients, clients));
+        self.health(now, of, Check::Uplink, uplink);
+        self.health(now, of, Check::Clients, clients);
         let listeners = sight.listeners.clone();
-        self.updater_takes(now, Input::Health(Check::Listeners, listeners));
+        self.health(now, of, Check::Listeners, listeners);
         self.sight = Some(sight);
-        if std::mem::take(&mut self.is_to_start) {
+        if let Some(choice) = self.to_start.take() {
             let needs = self.needs();
-            self.updater_takes(now, Input::Checked(Ok(needs)));
+            self.updater_takes(now, Input::Checked(choice, Ok(needs)));
         }
     }
 

@@ -1,5 +1,5 @@
 use frond_clock::Now;
-use frond_ota::{Input, Origin, Trust, Updater, Who, verify};
+use frond_ota::{Input, Origin, Updater};
 use frond_runtime::steward::{Loud, Text, Wish};
 use serde_json::json;
 
@@ -34,19 +34,7 @@ impl Guardian {
 
     fn judge(&self, now: Now, bytes: &[u8]) -> Result<Text, String> {
         let updater = self.updater.as_ref().ok_or("not ready yet")?;
-        let (trust, floor): (&Trust, u64) = (updater.trust(), updater.record().floor);
-        let who = Who {
-            device: self.ota.device.clone(),
-            groups: self.ota.groups.clone(),
-        };
-        let now_s = now.wall.as_nanos() / 1_000_000_000;
-        let verified = verify(
-            bytes,
-            trust,
-            &who,
-            floor,
-            now_s.max(updater.record().time_s),
-        );
+        let verified = updater.judge(now, Origin::Hand, bytes);
         let verified = verified.map_err(|refusal| refusal.to_string())?;
         Ok(from_bundle(verified.bundle))
     }
@@ -57,16 +45,17 @@ impl Guardian {
                 let answer = result.map(|lines| json!({ "changes": lines }));
                 self.out.push_back(Wish::Answer(ask, asked::answer(answer)));
             }
-            Some(Asker::Updater) => match result {
+            Some(Asker::Updater(choice)) => match result {
                 Ok(lines) => {
                     let lines = lines.into_iter().map(|line| format!("ota: {line}"));
                     let said = lines.map(|line| Wish::Say(Loud::Info, line));
                     self.out.extend(said);
                     // Who is there just before is who must be there again.
-                    self.is_to_start = true;
+                    self.to_start = Some(choice);
+                    self.looked.push_back(self.on_trial());
                     self.out.push_back(Wish::Look);
                 }
-                Err(why) => self.updater_takes(now, Input::Checked(Err(why))),
+                Err(why) => self.updater_takes(now, Input::Checked(choice, Err(why))),
             },
             None => {}
         }
