@@ -165,8 +165,8 @@ impl<'a> World<'a> {
         if self.sabotage == Sabotage::UnsignedOnTheDisk && choice == Choice::Factory {
             return Ok(());
         }
-        let is_stopgap = self.was_dim && choice == Choice::Factory
-            || self.was_dim && self.former.contains(&choice);
+        let is_stopgap =
+            self.was_dim && (choice == Choice::Factory || self.former.contains(&choice));
         if choice != self.good && !self.candidates.contains(&choice) && !is_stopgap {
             return Err(format!(
                 "{choice:?} is started, neither {:?} nor one of {:?}",
