@@ -45,4 +45,6 @@ pub use page::{JSON, Page};
 pub use process::{CertEnds, DiskCounts, Process};
 pub use render::render;
 pub use report::{Unanswered, report};
-pub use status::{Condition, Configuration, Quality, Seen, Sensor, Step, Version, condition};
+pub use status::{
+    Condition, Configuration, Outcome, Quality, Seen, Sensor, Step, Version, condition,
+};

@@ -26,7 +26,7 @@ use stored::{Storage, Stored};
 
 pub use findings::Condition;
 pub use seen::Seen;
-pub use told::{Configuration, Quality, Sensor, Step, Version};
+pub use told::{Configuration, Outcome, Quality, Sensor, Step, Version};
 
 /// The page; it has everything it needs in it.
 const PAGE: &str = include_str!("status/page.html");

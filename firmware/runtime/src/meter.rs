@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use frond_clock::{Now, Timestamp, Trust};
-use frond_monitor::{CertEnds, DiskCounts, Process};
+use frond_monitor::{CertEnds, Configuration, DiskCounts, Process};
 use frond_store::Counters;
 
 use crate::space::{cpu_seconds, resident_bytes};
@@ -17,6 +17,7 @@ pub(crate) struct Meter {
     config_loaded: Timestamp,
     config_digest: String,
     certs: CertEnds,
+    configuration: Option<Configuration>,
 }
 
 impl Meter {
@@ -30,6 +31,7 @@ impl Meter {
             last: (now, cpu_seconds()),
             cpu_percent: 0.0,
             certs: CertEnds::default(),
+            configuration: None,
         }
     }
 
@@ -37,6 +39,11 @@ impl Meter {
     pub(crate) fn reloaded(&mut self, now: Now, config_digest: &str) {
         self.config_loaded = now.wall;
         config_digest.clone_into(&mut self.config_digest);
+    }
+
+    /// Where the configuration stands.
+    pub(crate) fn set_configuration(&mut self, configuration: Configuration) {
+        self.configuration = Some(configuration);
     }
 
     /// When the configuration in force was read.
@@ -72,7 +79,7 @@ impl Meter {
             certs: self.certs,
             trust,
             sensors: &[],
-            configuration: None,
+            configuration: self.configuration.as_ref(),
         })
     }
 

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use frond_clock::{Instant, Now};
 
 pub use dry_run::dry_run;
+pub use frond_monitor::{Configuration, Outcome, Step, Version};
 pub(crate) use keeper::{Hands, Keeper, Took};
 pub(crate) use login::connect as connect_words;
 pub(crate) use talk::{Heard, hear, publish as publish_words};
@@ -63,6 +64,9 @@ pub trait Steward: fmt::Debug {
 
     /// When to wake it if nothing else happens.
     fn deadline(&self) -> Option<Instant>;
+
+    /// Where the configuration stands, for the status page.
+    fn standing(&self, now: Now) -> Configuration;
 
     /// The socket at which people ask for things.
     fn control(&self) -> PathBuf;

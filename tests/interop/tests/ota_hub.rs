@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use async_nats::ConnectOptions;
 use fleet::Fleet;
-use interop::{Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
+use interop::{Browser, Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
+use serde_json::Value;
 
 const BOUND: Duration = Duration::from_secs(30);
 const WINDOW: Duration = Duration::from_secs(30);
@@ -107,6 +108,17 @@ fn what_any_hub_publishes_is_live_within_a_second() {
     }
 }
 
+/// Waits until the status page says this.
+fn shown(http: &str, condition: &str, code: &str) {
+    wait_for(condition, BOUND, || {
+        let (_, body) = http_get(http, "/status.json");
+        let status: Value = serde_json::from_str(&body).ok()?;
+        let findings = status["findings"].as_array()?;
+        let is_told = findings.iter().any(|it| it["code"] == code);
+        (is_told && status["condition"] == condition).then_some(())
+    });
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cuts_the_line_or_locks_users_out_goes_back_by_itself() {
     let fleet = Fleet::new();
@@ -150,6 +162,10 @@ async fn what_cuts_the_line_or_locks_users_out_goes_back_by_itself() {
         logged(leaf, "runs on trial");
     }
     let (begun, bound) = (Instant::now(), WINDOW + Duration::from_secs(10));
+    let page = format!("127.0.0.1:{}", boxes[0].1);
+    shown(&page, "updating", "configuration_trying");
+    let url = format!("http://{page}/status");
+    Browser::default().picture(&url, (1100, 1400), "status-updating-desk");
     let why = [
         "uplink: none of 1",
         "clients: 0 of 1 users",
@@ -168,6 +184,8 @@ async fn what_cuts_the_line_or_locks_users_out_goes_back_by_itself() {
         assert!(!log.contains("version 1 is confirmed"), "{log}");
     }
     println!("back after {:?}", begun.elapsed());
+    shown(&page, "degraded", "configuration_rolled_back");
+    Browser::default().picture(&url, (1100, 1400), "status-rolled-back-desk");
     for client in &clients {
         interop::wait_for_async("the client to be there again", BOUND, async || {
             client.flush().await.ok()

@@ -9,7 +9,9 @@ use frond_ota::{
     Applied, Boot, Check, Choice, Event, Input, Origin, Output, Settings, Start, Ticket, Updater,
     Who, boot,
 };
-use frond_runtime::steward::{Letter, Loud, News, Sight, Steward, Taken, Text, Wish};
+use frond_runtime::steward::{
+    Configuration, Letter, Loud, News, Sight, Steward, Taken, Text, Wish,
+};
 use serde_json::{Value, json};
 
 use super::asked;
@@ -21,6 +23,7 @@ use super::watch::Watch;
 mod folder;
 mod health;
 mod people;
+mod standing;
 
 use folder::Folder;
 
@@ -423,6 +426,11 @@ impl Steward for Guardian {
         let updater = self.updater.as_ref().and_then(Updater::deadline);
         let all = [Some(self.look_at), watch, updater];
         all.into_iter().flatten().min()
+    }
+
+    fn standing(&self, now: Now) -> Configuration {
+        let updater = self.updater.as_ref();
+        updater.map_or_else(Configuration::default, |it| standing::standing(now, it))
     }
 
     fn control(&self) -> PathBuf {

@@ -71,10 +71,23 @@ pub enum Step {
 pub struct Version {
     /// Its number.
     pub version: u64,
-    /// What became of it, in a word.
-    pub outcome: String,
+    /// What became of it.
+    pub outcome: Outcome,
     /// Who signed it and why, or why it was taken back.
     pub note: String,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
+}
+
+/// What became of a version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is in force.
+    #[default]
+    InForce,
+    /// It was, before another.
+    Replaced,
+    /// It was taken back.
+    TakenBack,
 }

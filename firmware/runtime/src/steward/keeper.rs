@@ -100,7 +100,7 @@ impl<'s> Keeper<'s> {
     /// The server runs: the steward begins.
     pub(crate) fn begin(&mut self, hands: &mut Hands<'_>) -> Took {
         self.steward.begin(self.core.clock().now());
-        self.carry_out(hands)
+        self.carry_out_and_show(hands)
     }
 
     /// What happens next.
@@ -129,7 +129,14 @@ impl<'s> Keeper<'s> {
     /// Tells the steward, and carries out what it wants.
     pub(crate) fn take(&mut self, news: News, hands: &mut Hands<'_>) -> Took {
         self.steward.handle(self.core.clock().now(), news);
-        self.carry_out(hands)
+        self.carry_out_and_show(hands)
+    }
+
+    fn carry_out_and_show(&mut self, hands: &mut Hands<'_>) -> Took {
+        let took = self.carry_out(hands);
+        let standing = self.steward.standing(self.core.clock().now());
+        self.core.meter().borrow_mut().set_configuration(standing);
+        took
     }
 
     fn carry_out(&mut self, hands: &mut Hands<'_>) -> Took {
