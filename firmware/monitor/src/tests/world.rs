@@ -98,7 +98,7 @@ impl World {
             let limits = StorageLimits {
                 memory_bytes_max: 1000,
                 file_bytes_max: 2000,
-                index_bytes_max: Some(3000),
+                index_bytes_max: Some(3_000_000),
                 dir: "/data/jetstream".into(),
             };
             world
