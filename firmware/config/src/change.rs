@@ -132,6 +132,8 @@ pub enum Reloadable {
     Metadata,
     /// `prof_block_rate`
     ProfBlockRate,
+    /// `appliance`: the field side begins anew.
+    Appliance,
 }
 
 impl Reloadable {
@@ -177,6 +179,7 @@ impl Reloadable {
             Self::MaxMemory => "JetStream max_mem_store",
             Self::MaxFile => "JetStream max_file_store",
             Self::NoAuthUser => "no_auth_user",
+            Self::Appliance => "appliance",
             Self::JetStreamLimits => "JetStream limits",
         }
     }

@@ -8,6 +8,7 @@ use crate::options::auth::Identity;
 use crate::position::Position;
 use crate::secret::Secret;
 
+mod appliance;
 mod operator;
 mod peers;
 mod websocket;
@@ -37,6 +38,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.gateway();
     checker.cluster();
     checker.jetstream();
+    checker.appliance();
     checker.websocket();
     checker.errors
 }

@@ -1,6 +1,7 @@
 use crate::check::{self, Abilities};
 use crate::error::{ConfigError, ConfigErrors};
 use crate::options::accounts::Account;
+use crate::options::appliance::Appliance;
 use crate::options::auth::Authorization;
 use crate::options::cluster::Cluster;
 use crate::options::features::FeatureFlags;
@@ -99,6 +100,8 @@ pub struct Config {
     pub proxies: Option<Proxies>,
     /// How the configuration is changed from elsewhere; `None`: it is not.
     pub ota: Option<Ota>,
+    /// What the box has besides a network; `None` without the block.
+    pub appliance: Option<Appliance>,
     /// JetStream.
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
@@ -162,6 +165,7 @@ impl Default for Config {
             operator_mode: OperatorMode::default(),
             proxies: None,
             ota: None,
+            appliance: None,
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             cluster: Cluster::default(),

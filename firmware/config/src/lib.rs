@@ -33,6 +33,11 @@ pub use check::Abilities;
 pub use config::{Config, Loaded, load, load_text};
 pub use error::{ConfigError, ConfigErrors};
 pub use options::accounts::{Account, AccountJetStream, AccountLimits};
+pub use options::appliance::{
+    AdcOptions, Appliance, Button, Condition, Conditioning, I2cPlace, Input, LampPlace, LinkLoss,
+    Modbus, ModbusLine, Number, Output, ParityBit, Port, Pull, Register, RegisterKind,
+    RegisterTable, Sensor, SensorDriver, SerialDevice, SerialKind, Watchdog,
+};
 pub use options::auth::{Authorization, ConnectionType, Identity, User};
 pub use options::callout::AuthCallout;
 pub use options::cluster::{Cluster, RoutePermissions};

@@ -33,5 +33,7 @@ pub(crate) const PAYLOADS_IN_MEMORY_MIN: u64 = 8;
 
 /// Round trip times between the levels of compression.
 pub(crate) const RTT_THRESHOLDS_MAX: usize = 4;
+/// Bytes of a line that a serial device may send.
+pub(crate) const SERIAL_LINE_BYTES_MAX: u32 = 4_096;
 /// Pings between the servers of a cluster are never further apart, in seconds.
 pub(crate) const ROUTE_PING_SECONDS_MAX: u64 = 30;

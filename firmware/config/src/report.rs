@@ -37,6 +37,12 @@ impl Report {
         self.notes.push(ConfigError::option(at, text, ""));
     }
 
+    /// Whether the last mistake was found in the block that begins at `at`.
+    pub(crate) fn is_about(&self, at: &Position) -> bool {
+        let last = self.errors.last();
+        last.is_some_and(|e| (e.line, e.column) >= (at.line, at.column))
+    }
+
     /// A key that its block does not read: an option not built yet, a variable, or a mistake.
     pub(crate) fn other(&mut self, block: Block, entry: &Entry) {
         let key = entry.key.to_lowercase();

@@ -1,5 +1,7 @@
 //! Every key that nats-server knows, by block: what is read here and what is not built yet.
 
+use crate::options::appliance::Part;
+
 /// A block of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Block {
@@ -30,6 +32,7 @@ pub(crate) enum Block {
     Callout,
     Proxies,
     Proxy,
+    Appliance(Part),
     Ota,
     OtaTrust,
     OtaKeys,
@@ -74,6 +77,7 @@ impl Block {
             | Self::WebSocketAuthorization
             | Self::Proxies
             | Self::Proxy
+            | Self::Appliance(_)
             | Self::Ota
             | Self::OtaTrust
             | Self::OtaKeys
@@ -122,6 +126,7 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Callout => CALLOUT,
         Block::Proxies => PROXIES,
         Block::Proxy => PROXY,
+        Block::Appliance(part) => part.keys(),
         Block::Ota => OTA,
         Block::OtaTrust => OTA_TRUST,
         Block::OtaKeys => OTA_KEYS,
@@ -161,6 +166,7 @@ fn unsupported(block: Block) -> &'static str {
         | Block::Callout
         | Block::Proxies
         | Block::Proxy
+        | Block::Appliance(_)
         | Block::Ota
         | Block::OtaTrust
         | Block::OtaKeys
@@ -187,7 +193,7 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate proxy_protocol cluster gateway ota";
+    prof_port prof_block_rate proxy_protocol cluster gateway ota appliance";
 const TOP_UNSUPPORTED: &str = "\
     ocsp ocsp_cache mqtt";
 const AUTHORIZATION: &str = "\

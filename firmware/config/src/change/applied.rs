@@ -19,6 +19,7 @@ pub(super) fn collect(
     authorization(old, new, changes);
     tls(old.tls.as_ref(), new.tls.as_ref(), changes);
     limits(old, new, changes);
+    changes.note_only(Reloadable::Appliance, &old.appliance, &new.appliance);
     sizes(&old.jetstream, &new.jetstream, changes)?;
     let (a, b) = (&old.leafnodes.compression, &new.leafnodes.compression);
     changes.note(Reloadable::LeafCompression, a, b, compression);

@@ -18,6 +18,8 @@ pub struct Abilities {
     pub cluster: bool,
     /// It has gateways: `gateway`.
     pub gateway: bool,
+    /// It has a field side: `appliance`.
+    pub appliance: bool,
 }
 
 /// The blocks that ask for what the program cannot do.
@@ -31,6 +33,10 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
     }
     if !may.gateway && config.gateway != Gateway::default() {
         checker.is_unable(GATEWAY, program, "has no gateways");
+    }
+    if !may.appliance && config.appliance.is_some() {
+        let text = format!("\"appliance\": {program} has no field side, frond does");
+        checker.error(&["appliance"], text, "run frond, or remove the block");
     }
     checker.errors
 }

@@ -1,6 +1,7 @@
 //! One module per block of the file: its options, and how they are read.
 
 pub(crate) mod accounts;
+pub(crate) mod appliance;
 pub(crate) mod auth;
 pub(crate) mod callout;
 pub(crate) mod cluster;

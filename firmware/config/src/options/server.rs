@@ -1,6 +1,7 @@
 use crate::config::Config;
 use crate::limits::{LAME_DUCK_SECONDS_MIN, PAYLOAD_BYTES_MAX};
 use crate::options::accounts;
+use crate::options::appliance::Appliance;
 use crate::options::auth::{Authorization, Names};
 use crate::options::cluster::Cluster;
 use crate::options::gateway::Gateway;
@@ -445,6 +446,7 @@ fn read_blocks(
         "mappings" | "maps" => set(&mut config.mappings, mappings::read(value, report)),
         "tls" => config.tls = Tls::read(value, Side::Server, report),
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
+        "appliance" => config.appliance = Appliance::read(value, report),
         "ota" => config.ota = Ota::read(value, report),
         "proxies" => config.proxies = Proxies::read(value, report),
         "jetstream" => config.jetstream.read(value, report),

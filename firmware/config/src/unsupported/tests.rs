@@ -1,7 +1,8 @@
 use super::{Block, known, unsupported};
+use crate::options::appliance::Part;
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 33] = [
+const BLOCKS: [Block; 44] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -28,6 +29,17 @@ const BLOCKS: [Block; 33] = [
     Block::Callout,
     Block::Proxies,
     Block::Proxy,
+    Block::Appliance(Part::Whole),
+    Block::Appliance(Part::Lamp),
+    Block::Appliance(Part::Button),
+    Block::Appliance(Part::Watchdog),
+    Block::Appliance(Part::Sensor),
+    Block::Appliance(Part::Input),
+    Block::Appliance(Part::Output),
+    Block::Appliance(Part::Serial),
+    Block::Appliance(Part::Modbus),
+    Block::Appliance(Part::Register),
+    Block::Appliance(Part::Condition),
     Block::Ota,
     Block::OtaTrust,
     Block::OtaKeys,
@@ -66,6 +78,7 @@ fn within(block: Block, item: &str) -> String {
         Block::Callout => ("authorization { auth_callout {", "} }"),
         Block::Proxies => ("proxies {", "}"),
         Block::Proxy => ("proxies { trusted: [{", "}] }"),
+        Block::Appliance(part) => return format!("appliance {{{}}}", within_part(part, item)),
         Block::Ota => ("ota {", "}"),
         Block::OtaTrust => ("ota { trust {", "} }"),
         Block::OtaKeys => ("ota { trust { root {", "} } }"),
@@ -77,6 +90,23 @@ fn within(block: Block, item: &str) -> String {
             "} }] }",
         ),
         Block::RemoteGateway => ("gateway { gateways: [{", "}] }"),
+    };
+    format!("{before}{item}{after}")
+}
+
+fn within_part(part: Part, item: &str) -> String {
+    let (before, after) = match part {
+        Part::Whole => ("", ""),
+        Part::Lamp => ("lamps: [{", "}]"),
+        Part::Button => ("button {", "}"),
+        Part::Watchdog => ("watchdog {", "}"),
+        Part::Sensor => ("sensors: [{", "}]"),
+        Part::Input => ("inputs: [{", "}]"),
+        Part::Output => ("outputs: [{", "}]"),
+        Part::Serial => ("serial: [{", "}]"),
+        Part::Modbus => ("modbus: [{", "}]"),
+        Part::Register => ("modbus: [{ tcp: \"a:1\", registers: [{", "}] }]"),
+        Part::Condition => ("conditions: [{", "}]"),
     };
     format!("{before}{item}{after}")
 }

@@ -266,6 +266,7 @@ fn no_error_shows_a_password() {
 #[test]
 fn a_program_without_routes_refuses_the_block_where_it_stands() {
     let may = |cluster| crate::Abilities {
+        appliance: true,
         cluster,
         gateway: false,
     };
