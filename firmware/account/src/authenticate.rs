@@ -66,6 +66,14 @@ impl Directory {
     /// Who the holder of these credentials is. `nonce` is what its `INFO` carried.
     #[must_use]
     pub fn authenticate(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
+        if let Some(user) = self.within(given, caller) {
+            let who = Identity::of(user);
+            return if who.may_come(caller) {
+                Verdict::Accept(who)
+            } else {
+                Verdict::Refuse
+            };
+        }
         let proxied = self.proxied(given, nonce);
         if proxied == Proxied::Untrusted {
             return Verdict::Refuse;
@@ -82,6 +90,13 @@ impl Directory {
             Some(_) | None => verdict,
         };
         self.delegated(verdict, given, nonce, caller)
+    }
+
+    /// A part of this very process is the user that it names: there is nobody to prove it to.
+    fn within(&self, given: &Credentials, caller: &Caller<'_>) -> Option<&Arc<User>> {
+        let name = non_empty(&given.user).filter(|_| caller.transport == Transport::InProcess)?;
+        let logins = self.logins_for(caller);
+        logins.names.get(name).or_else(|| logins.nkeys.get(name))
     }
 
     fn judge(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
