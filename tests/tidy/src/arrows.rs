@@ -40,6 +40,19 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/backup",
         ],
     ),
+    (
+        "firmware/field",
+        &[
+            "board-support/board",
+            "firmware/clock",
+            "firmware/config",
+            "firmware/subject",
+        ],
+    ),
+    (
+        "firmware/appliance",
+        &["firmware/field", "board-support/linux"],
+    ),
     ("firmware/store", &["firmware/ledger"]),
     // Updates are signed with nkeys, which `account` reads and judges.
     (
@@ -72,7 +85,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/runtime",
             "firmware/leaf",
             "firmware/ota",
-            "board-support/linux",
+            "firmware/appliance",
         ],
     ),
     (
@@ -122,6 +135,7 @@ pub(crate) const PURE: &[&str] = &[
     "firmware/broker",
     "firmware/clock",
     "firmware/config",
+    "firmware/field",
     "firmware/jetstream",
     "firmware/leaf",
     "firmware/ledger",

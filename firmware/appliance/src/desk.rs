@@ -1,0 +1,302 @@
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use frond_board::Sampled;
+use frond_config::Appliance as Options;
+use frond_field::{Condition, Field, Input, Level, Setup, Wish};
+use frond_linux::{Board, Notice, Roots, Watchdog};
+
+use crate::appliance::{Connect, tell};
+use crate::broker::Broker;
+use crate::clock::Clock;
+use crate::devices::Devices;
+use crate::limits::{EVENTS_MAX, RETRY_WAIT, STACK_BYTES, STOP_WAIT};
+
+/// Where everything of the field side comes together: one thread that owns the machine.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    events: SyncSender<Event>,
+}
+
+/// Where events go to.
+pub(crate) type Events = SyncSender<Event>;
+
+/// Something happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Heard(u64, Vec<u8>),
+    Gone(u64),
+    Sampled(usize, Sampled),
+    Polled(usize, Vec<Result<f64, String>>),
+    Contact(usize, Result<bool, String>),
+    Button(bool),
+    Line(usize, Vec<u8>),
+    Port(usize, Option<String>),
+    Switched(usize, Option<String>),
+    Condition(Condition),
+    /// The end; tell when it is done.
+    Stop(SyncSender<()>),
+}
+
+/// Where the devices are.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) roots: Roots,
+    pub(crate) board: Board,
+}
+
+/// Arms the watchdog, when one is asked for.
+pub(crate) fn open_watchdog(place: &Place, options: &Options) -> Option<Watchdog> {
+    let wanted = options.watchdog.as_ref()?;
+    let facts = place.board.watchdog.as_ref();
+    let device = wanted.device.as_deref();
+    let device = device
+        .or_else(|| facts.map(|facts| facts.device.as_str()))
+        .unwrap_or("watchdog");
+    match Watchdog::open(&place.roots, device) {
+        Ok(watchdog) => {
+            tracing::info!("the watchdog {device} is armed");
+            Some(watchdog)
+        }
+        Err(error) => {
+            tracing::error!("the watchdog {device} is not armed: {error}");
+            None
+        }
+    }
+}
+
+impl Desk {
+    /// Opens every device and begins.
+    ///
+    /// # Errors
+    /// The system has no threads.
+    pub(crate) fn start(
+        setup: Setup,
+        place: Place,
+        watchdog: Option<Watchdog>,
+        connect: Connect,
+    ) -> io::Result<Self> {
+        let (events, received) = sync_channel(EVENTS_MAX);
+        let own = events.clone();
+        let work = move || Work::new(setup, &place, watchdog, connect, own).run(&received);
+        let thread = thread::Builder::new().stack_size(2 * STACK_BYTES);
+        thread.name("field".to_owned()).spawn(work)?;
+        Ok(Self { events })
+    }
+
+    /// Told again soon: what finds no room is left out.
+    pub(crate) fn condition(&self, condition: Condition) {
+        match self.events.try_send(Event::Condition(condition)) {
+            Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
+        }
+    }
+
+    /// Ends in good order, within a bound.
+    pub(crate) fn stop(self) {
+        let (done, is_done) = sync_channel(1);
+        if self.events.try_send(Event::Stop(done)).is_err()
+            || is_done.recv_timeout(STOP_WAIT).is_err()
+        {
+            tracing::error!("the field side does not end in time: the watchdog stays armed");
+        }
+    }
+}
+
+/// The desk's thread.
+struct Work {
+    clock: Clock,
+    field: Field,
+    devices: Devices,
+    watchdog: Option<Watchdog>,
+    connect: Connect,
+    broker: Option<Broker>,
+    connections: u64,
+    next_connect: frond_clock::Instant,
+    events: Events,
+    /// Switches that were not told yet.
+    switching: usize,
+    stopping: Option<SyncSender<()>>,
+}
+
+impl Work {
+    fn new(
+        setup: Setup,
+        place: &Place,
+        watchdog: Option<Watchdog>,
+        connect: Connect,
+        events: Events,
+    ) -> Self {
+        let clock = Clock::start();
+        let devices = Devices::open(place, &setup.options, &events);
+        Self {
+            field: Field::new(clock.now(), setup),
+            clock,
+            devices,
+            watchdog,
+            connect,
+            broker: None,
+            connections: 0,
+            next_connect: frond_clock::Instant::START,
+            events,
+            switching: 0,
+            stopping: None,
+        }
+    }
+
+    fn run(mut self, received: &Receiver<Event>) {
+        self.carry_out();
+        loop {
+            self.connect_if_due();
+            match received.recv_timeout(self.wait()) {
+                Ok(event) => {
+                    self.take(event);
+                    // What came meanwhile goes with it: one look at the clocks for all.
+                    while let Ok(event) = received.try_recv() {
+                        self.take(event);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.handle(Input::Time),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.stopping.is_some() && self.switching == 0 {
+                return self.end();
+            }
+        }
+    }
+
+    fn wait(&self) -> Duration {
+        let now = self.clock.now().mono;
+        let connect = self.broker.is_none().then_some(self.next_connect);
+        let next = self.field.deadline().into_iter().chain(connect).min();
+        next.map_or(RETRY_WAIT, |at| at.since(now))
+            .min(RETRY_WAIT * 10)
+    }
+
+    fn connect_if_due(&mut self) {
+        let now = self.clock.now().mono;
+        if self.broker.is_some() || self.stopping.is_some() || now < self.next_connect {
+            return;
+        }
+        self.next_connect = now + RETRY_WAIT;
+        self.connections += 1;
+        match Broker::connect(&self.connect, self.connections, &self.events) {
+            Ok(broker) => {
+                self.broker = Some(broker);
+                self.handle(Input::Connected);
+            }
+            Err(error) => tracing::debug!("the field side cannot connect: {error}"),
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Heard(nth, bytes) => {
+                if self.broker.as_ref().is_some_and(|broker| broker.nth == nth) {
+                    self.handle(Input::Bytes(&bytes));
+                }
+            }
+            Event::Gone(nth) => {
+                if self.broker.take_if(|broker| broker.nth == nth).is_some() {
+                    self.handle(Input::Disconnected);
+                }
+            }
+            Event::Sampled(origin, sampled) => self.handle(Input::Sampled { origin, sampled }),
+            Event::Polled(origin, values) => self.handle(Input::Polled { origin, values }),
+            Event::Contact(input, active) => {
+                let active = active
+                    .as_ref()
+                    .map(|active| *active)
+                    .map_err(String::as_str);
+                self.handle(Input::Contact { input, active });
+            }
+            Event::Button(pressed) => self.handle(Input::Button { pressed }),
+            Event::Line(device, text) => self.handle(Input::Line {
+                device,
+                text: &text,
+            }),
+            Event::Port(device, fault) => self.handle(Input::Port {
+                device,
+                fault: fault.as_deref(),
+            }),
+            Event::Switched(output, fault) => {
+                self.switching = self.switching.saturating_sub(1);
+                self.handle(Input::Switched {
+                    output,
+                    fault: fault.as_deref(),
+                });
+            }
+            Event::Condition(condition) => self.handle(Input::Condition(condition)),
+            Event::Stop(done) => {
+                self.stopping = Some(done);
+                self.handle(Input::Stop);
+            }
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_>) {
+        self.field.handle(self.clock.now(), input);
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(wish) = self.field.poll() {
+            match wish {
+                Wish::Send(bytes) => self.say(&bytes),
+                Wish::Sample(origin) => self.devices.sample(origin),
+                Wish::Switch { output, on } => {
+                    self.switching += 1;
+                    self.devices.switch(output, on);
+                }
+                Wish::Lamp(lit) => self.devices.light(lit),
+                Wish::Feed => self.feed(),
+                Wish::Rescue => tracing::warn!("the rescue configuration is asked for at the box"),
+                Wish::Log(Level::Info, text) => tracing::info!("{text}"),
+                Wish::Log(Level::Warn, text) => tracing::warn!("{text}"),
+            }
+        }
+    }
+
+    /// A broker that does not read is none: the connection is made anew.
+    fn say(&mut self, bytes: &[u8]) {
+        let said = self.broker.as_mut().map(|broker| broker.say(bytes));
+        if let Some(Err(error)) = said {
+            tracing::warn!("the broker does not hear the field side: {error}");
+            self.broker = None;
+            self.field.handle(self.clock.now(), Input::Disconnected);
+        }
+    }
+
+    fn feed(&mut self) {
+        if self.stopping.is_some() {
+            return;
+        }
+        if let Some(watchdog) = &mut self.watchdog
+            && let Err(error) = watchdog.feed()
+        {
+            tracing::error!("the watchdog cannot be fed: {error}");
+        }
+        tell(Notice::Alive);
+    }
+
+    fn end(&mut self) {
+        self.devices.close();
+        if let Some(watchdog) = self.watchdog.take()
+            && let Err(error) = watchdog.disarm()
+        {
+            tracing::error!("the watchdog stays armed: {error}");
+        }
+        if let Some(done) = self.stopping.take() {
+            let _ = done.send(());
+        }
+    }
+}
+
+/// A thread for a device. It ends when nobody wants to hear it any more.
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    if let Err(error) = thread.name(name.to_owned()).spawn(work) {
+        tracing::error!("no thread for {name}: {error}");
+    }
+}

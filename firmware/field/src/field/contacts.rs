@@ -1,0 +1,268 @@
+//! The button, digital inputs, and the lines of serial devices.
+
+use frond_board::{Button, Debounce, LampInput, Pattern, Press};
+use frond_clock::{Instant, Now};
+use frond_config::{SerialDevice, SerialKind};
+
+use super::{Contact, Device, Field, button_times, millis, ms};
+use crate::event::event;
+use crate::io::{Level, Wish};
+use crate::limits::TEXT_BYTES_MAX;
+use crate::source::Channel;
+
+impl Contact {
+    pub(super) const fn new() -> Self {
+        Self {
+            debounce: None,
+            raw: false,
+            fault: String::new(),
+            changed: None,
+            told: None,
+            seq: 0,
+        }
+    }
+}
+
+impl Device {
+    pub(super) fn new(options: &SerialDevice) -> Self {
+        let unit = options.unit.as_deref().unwrap_or_default();
+        Self {
+            channel: Channel::of_conditioning(&options.subject, unit, &options.conditioning),
+            fault: None,
+        }
+    }
+}
+
+impl Field {
+    pub(super) fn button(&mut self, now: Now, pressed: bool) {
+        let Some(options) = &self.options.button else {
+            return;
+        };
+        let times = button_times(options);
+        let button = self
+            .button
+            .get_or_insert_with(|| Button::new(pressed, times));
+        button.contact(ms(now), pressed);
+    }
+
+    pub(super) fn button_time(&mut self, now: Now) {
+        let Some(button) = &mut self.button else {
+            return;
+        };
+        button.time(ms(now));
+        let Some(press) = button.poll() else {
+            return;
+        };
+        match press {
+            Press::Short => {
+                self.lamp.handle(ms(now), LampInput::Repeat);
+                let state = self.lamp.pattern().name();
+                self.tell(now, "button", &[("press", "short"), ("state", state)]);
+            }
+            Press::Holding => self.hold(now, Some(Pattern::Holding), "holding"),
+            Press::Cancelled => self.hold(now, None, "let go"),
+            Press::Held => {
+                self.hold(now, None, "held");
+                self.log(
+                    Level::Warn,
+                    "the button was held: the rescue configuration".to_owned(),
+                );
+                self.wishes.push_back(Wish::Rescue);
+            }
+        }
+    }
+
+    fn hold(&mut self, now: Now, shown: Option<Pattern>, press: &str) {
+        self.held = shown;
+        self.tell(now, "button", &[("press", press)]);
+        self.show(now);
+    }
+
+    pub(super) fn contact(&mut self, now: Now, nth: usize, active: Result<bool, &str>) {
+        let (Some(contact), Some(options)) =
+            (self.contacts.get_mut(nth), self.options.inputs.get(nth))
+        else {
+            return;
+        };
+        match active {
+            Ok(active) => {
+                contact.raw = active;
+                let settle = millis(options.debounce);
+                let was_unknown = contact.debounce.is_none() || !contact.fault.is_empty();
+                contact.fault.clear();
+                if was_unknown {
+                    contact.debounce = Some(Debounce::new(active, settle));
+                    self.tell_contact(now, nth);
+                }
+            }
+            Err(why) if contact.fault != why => {
+                why.clone_into(&mut contact.fault);
+                let text = format!("input {}: {why}", options.name);
+                self.log(Level::Warn, text);
+                self.tell_contact(now, nth);
+            }
+            Err(_) => {}
+        }
+    }
+
+    pub(super) fn contacts_time(&mut self, now: Now) {
+        for nth in 0..self.contacts.len() {
+            let (Some(contact), Some(options)) =
+                (self.contacts.get_mut(nth), self.options.inputs.get(nth))
+            else {
+                return;
+            };
+            let Some(debounce) = &mut contact.debounce else {
+                continue;
+            };
+            debounce.handle(ms(now), contact.raw);
+            let beat = options.conditioning.heartbeat;
+            let beats = beat
+                .zip(contact.told)
+                .is_some_and(|(beat, told)| now.mono >= told + beat);
+            if debounce.poll().is_some() {
+                contact.changed = Some(now.mono);
+                self.tell_contact(now, nth);
+            } else if beats {
+                self.tell_contact(now, nth);
+            }
+        }
+    }
+
+    pub(super) fn contacts_deadline(&self) -> Option<Instant> {
+        let at = |ms: u64| Instant::START + std::time::Duration::from_millis(ms);
+        let contacts = self.contacts.iter().zip(&self.options.inputs);
+        let all = contacts.flat_map(|(contact, options)| {
+            let settle = contact
+                .debounce
+                .as_ref()
+                .and_then(Debounce::deadline)
+                .map(at);
+            let beat = options.conditioning.heartbeat.zip(contact.told);
+            settle
+                .into_iter()
+                .chain(beat.map(|(beat, told)| told + beat))
+        });
+        all.min()
+    }
+
+    /// An input's state: `value` is 1, 0 or nothing.
+    fn tell_contact(&mut self, now: Now, nth: usize) {
+        let Some(contact) = self.contacts.get_mut(nth) else {
+            return;
+        };
+        contact.seq += 1;
+        contact.told = Some(now.mono);
+        let (seq, fault) = (contact.seq, contact.fault.clone());
+        let level = contact.debounce.as_ref().map(Debounce::level);
+        let level = level.filter(|_| fault.is_empty());
+        let stamp = self.stamp(now, seq);
+        let Some(options) = self.options.inputs.get(nth) else {
+            return;
+        };
+        let state = match level {
+            Some(true) => "active",
+            Some(false) => "inactive",
+            None => "unknown",
+        };
+        let mut texts = vec![("name", options.name.as_str()), ("state", state)];
+        if fault.is_empty() {
+            texts.push(("quality", "good"));
+        } else {
+            texts.extend([("quality", "bad"), ("reason", fault.as_str())]);
+        }
+        let json = event(&texts, stamp);
+        self.client.publish(&options.subject, "", &json);
+        if let Some(bucket) = &options.conditioning.latest {
+            let key = format!("$KV.{bucket}.{}", options.subject);
+            self.client.publish(&key, "", &json);
+        }
+    }
+
+    pub(super) fn line(&mut self, now: Now, nth: usize, text: &[u8]) {
+        let Some(options) = self.options.serial.get(nth) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(text.get(..TEXT_BYTES_MAX).unwrap_or(text));
+        match options.kind {
+            SerialKind::Scanner => {
+                let (subject, name) = (options.subject.clone(), options.name.clone());
+                let Some(device) = self.devices.get_mut(nth) else {
+                    return;
+                };
+                device.channel.seq += 1;
+                let seq = device.channel.seq;
+                let stamp = self.stamp(now, seq);
+                let json = event(&[("text", &text), ("name", &name)], stamp);
+                self.client.publish(&subject, "", &json);
+            }
+            SerialKind::Scale => {
+                let weight = weight(&text);
+                if let (Some(unit), None, Some(device)) = (
+                    weight.and_then(|(_, unit)| unit),
+                    &options.unit,
+                    self.devices.get_mut(nth),
+                ) {
+                    unit.clone_into(&mut device.channel.unit);
+                }
+                match weight {
+                    Some((number, _)) => self.weighed(now, nth, number),
+                    None => {
+                        let text = format!("{}: no weight is in {text:?}", options.name);
+                        self.log(Level::Warn, text);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn port(&mut self, nth: usize, fault: Option<&str>) {
+        let (Some(device), Some(options)) =
+            (self.devices.get_mut(nth), self.options.serial.get(nth))
+        else {
+            return;
+        };
+        if device.fault.as_deref() == fault {
+            return;
+        }
+        device.fault = fault.map(str::to_owned);
+        let (level, text) = match fault {
+            Some(why) => (Level::Warn, format!("{}: {why}", options.name)),
+            None => (Level::Info, format!("{}: connected", options.name)),
+        };
+        self.log(level, text);
+    }
+}
+
+/// The first number of a line, and the word after it: `ST,GS,+  12.340 kg` is 12.34 kg.
+fn weight(line: &str) -> Option<(f64, Option<&str>)> {
+    let start = line.find(|c: char| c.is_ascii_digit())?;
+    let (before, rest) = line.split_at_checked(start)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (digits, after) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
+    let number: f64 = digits.trim_end_matches('.').parse().ok()?;
+    let is_negative = before.trim_end().ends_with('-');
+    let unit = after.split_ascii_whitespace().next();
+    let unit = unit.filter(|unit| unit.chars().all(|c| c.is_ascii_alphabetic() || c == '%'));
+    Some((if is_negative { -number } else { number }, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::weight;
+
+    #[test]
+    fn a_weight_is_found_in_what_scales_send() {
+        let cases = [
+            ("ST,GS,+  12.340 kg", Some((12.34, Some("kg")))),
+            ("  0.5g", Some((0.5, Some("g")))),
+            ("- 3 lb", Some((-3.0, Some("lb")))),
+            ("US,NT,-   1.20", Some((-1.2, None))),
+            ("----", None),
+            ("", None),
+        ];
+        for (line, want) in cases {
+            assert_eq!(weight(line), want, "{line}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+use std::time::Duration;
+
+use frond_board::{Measure, Quantity};
+use frond_clock::{Instant, Now, Timestamp};
+use frond_config::{Nothing, load_text};
+
+use super::{Field, Setup};
+use crate::io::{Condition, Input, Wish};
+
+fn at(ms: u64) -> Now {
+    Now {
+        mono: Instant::START + Duration::from_millis(ms),
+        wall: Timestamp::from_nanos(1_800_000_000_000_000_000),
+    }
+}
+
+fn field(block: &str, probe_every: Option<Duration>) -> Field {
+    let text = format!("appliance {{\n{block}\n}}");
+    let options = load_text(&text, "x.conf", &Nothing)
+        .unwrap()
+        .config
+        .appliance
+        .unwrap();
+    let setup = Setup {
+        options,
+        probe_every,
+        patience: Duration::from_secs(15),
+        has_streams: true,
+    };
+    Field::new(at(0), setup)
+}
+
+/// Everything it wants, what it says as text.
+fn wishes(field: &mut Field) -> (Vec<Wish>, String) {
+    let (mut other, mut said) = (Vec::new(), String::new());
+    while let Some(wish) = field.poll() {
+        match wish {
+            Wish::Send(bytes) => said.push_str(&String::from_utf8(bytes).unwrap()),
+            wish => other.push(wish),
+        }
+    }
+    (other, said)
+}
+
+fn greet(field: &mut Field) -> String {
+    field.handle(at(0), Input::Connected);
+    field.handle(at(0), Input::Bytes(b"INFO {}\r\n"));
+    wishes(field).1
+}
+
+fn hear(
+    field: &mut Field,
+    ms: u64,
+    subject: &str,
+    sid: u32,
+    reply: &str,
+    payload: &str,
+) -> (Vec<Wish>, String) {
+    let line = format!(
+        "MSG {subject} {sid} {reply} {}\r\n{payload}\r\n",
+        payload.len()
+    );
+    field.handle(at(ms), Input::Bytes(line.as_bytes()));
+    wishes(field)
+}
+
+#[test]
+fn a_bus_that_hangs_is_told_once_and_not_asked_again() {
+    let block =
+        "sensors: [ { driver: mcp9808, subject: t, interval: 1s, timeout: 500ms, deadband: 1 } ]";
+    let mut it = field(block, None);
+    assert_eq!(wishes(&mut it).0, [Wish::Sample(0)]);
+    greet(&mut it);
+    it.handle(at(499), Input::Time);
+    assert_eq!(wishes(&mut it).1, "");
+    assert!(it.deadline() <= Some(at(500).mono), "it wakes for that");
+    it.handle(at(500), Input::Time);
+    let (_, said) = wishes(&mut it);
+    assert!(
+        said.starts_with("PUB t ") && said.contains("\"quality\":\"bad\""),
+        "{said}"
+    );
+    assert!(said.contains("no answer within 500ms"), "{said}");
+    for ms in (600..60_000).step_by(100) {
+        it.handle(at(ms), Input::Time);
+        assert_eq!(wishes(&mut it), (Vec::new(), String::new()), "at {ms}");
+    }
+    let measure = Measure {
+        quantity: Quantity::Temperature,
+        value: 5.0,
+    };
+    let sampled = Ok(core::iter::once(measure).collect());
+    it.handle(at(60_000), Input::Sampled { origin: 0, sampled });
+    let (wishes, said) = wishes(&mut it);
+    assert!(
+        said.contains("\"value\":5,") && said.contains("\"seq\":2"),
+        "{said}"
+    );
+    assert_eq!(wishes, [Wish::Sample(0)]);
+}
+
+#[test]
+fn only_a_probe_that_was_stored_and_read_back_feeds() {
+    let mut it = field(
+        "watchdog { device: watchdog }",
+        Some(Duration::from_secs(5)),
+    );
+    let said = greet(&mut it);
+    assert!(said.contains("PUB $JS.API.STREAM.CREATE.FROND_PROBE _INBOX.frond.field.stream.0"));
+    it.handle(at(5_000), Input::Time);
+    let (_, said) = wishes(&mut it);
+    assert!(
+        said.contains("PUB appliance.probe _INBOX.frond.field.probe."),
+        "{said}"
+    );
+    let n = said
+        .split("field.probe.")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .to_owned();
+    let (_, said) = hear(
+        &mut it,
+        5_001,
+        &format!("_INBOX.frond.field.probe.{n}"),
+        1,
+        "",
+        "{\"stream\":\"FROND_PROBE\",\"seq\":4}",
+    );
+    let read = format!("PUB $JS.API.STREAM.MSG.GET.FROND_PROBE _INBOX.frond.field.read.{n}");
+    assert!(said.contains(&read), "{said}");
+    let data = data_encoding::BASE64.encode(format!("probe {n}").as_bytes());
+    let answer = format!("{{\"message\":{{\"data\":\"{data}\"}}}}");
+    let (fed, _) = hear(
+        &mut it,
+        5_002,
+        &format!("_INBOX.frond.field.read.{n}"),
+        1,
+        "",
+        &answer,
+    );
+    assert!(fed.contains(&Wish::Feed), "{fed:?}");
+    // The box runs on, nothing comes back any more.
+    for ms in (5_100..120_000).step_by(100) {
+        it.handle(at(ms), Input::Time);
+        let (unfed, _) = wishes(&mut it);
+        assert!(!unfed.contains(&Wish::Feed), "fed at {ms}");
+    }
+}
+
+#[test]
+fn a_command_is_answered_when_it_is_done() {
+    let mut it = field(
+        "outputs: [ { name: bell, line: a, subject: cmd, max_on: 30s } ]",
+        None,
+    );
+    assert_eq!(
+        wishes(&mut it).0,
+        [Wish::Switch {
+            output: 0,
+            on: false
+        }]
+    );
+    greet(&mut it);
+    it.handle(
+        at(1),
+        Input::Switched {
+            output: 0,
+            fault: None,
+        },
+    );
+    assert!(wishes(&mut it).1.contains("\"why\":\"start\""));
+    let (wish, said) = hear(&mut it, 10, "cmd", 1_000, "r.1", "on");
+    assert_eq!(
+        (wish, said.as_str()),
+        (
+            vec![Wish::Switch {
+                output: 0,
+                on: true
+            }],
+            ""
+        )
+    );
+    it.handle(
+        at(20),
+        Input::Switched {
+            output: 0,
+            fault: None,
+        },
+    );
+    let (_, said) = wishes(&mut it);
+    assert!(
+        said.contains("PUB r.1 ") && said.contains("\"state\":\"on\""),
+        "{said}"
+    );
+    let (_, said) = hear(&mut it, 30, "cmd", 1_000, "r.2", "open sesame");
+    assert!(
+        said.contains("PUB r.2 ") && said.contains("write on or off"),
+        "{said}"
+    );
+    it.handle(at(30_010), Input::Time);
+    assert_eq!(
+        wishes(&mut it).0,
+        [Wish::Switch {
+            output: 0,
+            on: false
+        }]
+    );
+}
+
+#[test]
+fn a_lost_line_brings_outputs_to_their_safe_state() {
+    let mut it = field(
+        "outputs: [ { line: a, subject: cmd, on_link_loss: safe } ]",
+        None,
+    );
+    greet(&mut it);
+    let line = |lines_up| {
+        Input::Condition(Condition {
+            lines: 1,
+            lines_up,
+            is_healthy: true,
+            is_time_trusted: true,
+        })
+    };
+    it.handle(
+        at(1),
+        Input::Switched {
+            output: 0,
+            fault: None,
+        },
+    );
+    it.handle(at(2), line(1));
+    hear(&mut it, 10, "cmd", 1_000, "", "on");
+    it.handle(
+        at(20),
+        Input::Switched {
+            output: 0,
+            fault: None,
+        },
+    );
+    wishes(&mut it);
+    it.handle(at(30), line(0));
+    assert_eq!(
+        wishes(&mut it).0,
+        [Wish::Switch {
+            output: 0,
+            on: false
+        }]
+    );
+}
+
+#[test]
+fn thinned_messages_go_on_under_their_new_name() {
+    let mut it = field(
+        "conditions: [ { from: \"raw.>\", to: \"up.>\", field: value, deadband: 1 } ]",
+        None,
+    );
+    assert!(greet(&mut it).contains("SUB raw.> 100000"));
+    let mut hear = |value: &str| hear(&mut it, 10, "raw.a.b", 100_000, "", value).1;
+    assert!(hear("{\"value\":5}").starts_with("PUB up.a.b "));
+    assert_eq!(hear("{\"value\":5.5}"), "");
+    assert!(hear("{\"value\":6.5}").contains("\"left_out\":1"));
+    assert!(hear("no number").starts_with("PUB up.a.b 9\r\nno number"));
+}

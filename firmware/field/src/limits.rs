@@ -1,0 +1,13 @@
+//! How much of everything.
+
+/// Bytes of a message that is taken in: commands are short.
+pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of a line of the protocol.
+pub const CONTROL_BYTES_MAX: usize = 8 * 1024;
+/// Subjects that one thinning rule keeps apart; of further ones every message passes.
+pub const THINNED_SUBJECTS_MAX: usize = 4_096;
+/// Bytes waiting for the broker, past which readings are dropped: a broker that stands still gets
+/// no backlog from this side.
+pub const UNSENT_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of a scanned line in an event.
+pub const TEXT_BYTES_MAX: usize = 4 * 1024;
