@@ -1,5 +1,6 @@
 //! The leaf binary: everything a gateway in a shop runs. It dials a hub and accepts none.
 
+mod beside;
 mod ota;
 
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ const PRODUCT: Product = Product {
     name: "frond",
     links,
     steward: Some(ota::steward),
+    attend: Some(beside::ATTENDANCE),
 };
 
 fn main() -> ExitCode {

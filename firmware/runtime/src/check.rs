@@ -20,9 +20,14 @@ pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String
     let may = Abilities {
         cluster: links.cluster.is_some(),
         gateway: links.gateway.is_some(),
+        appliance: product.attend.is_some(),
     };
     let able = config.check_abilities(product.name, may);
-    able.map_err(|errors| errors.to_string())
+    able.map_err(|errors| errors.to_string())?;
+    match &product.attend {
+        Some(attendance) => (attendance.check)(config),
+        None => Ok(()),
+    }
 }
 
 /// What a start needs besides the configuration, and the checks that need it: the files it

@@ -9,6 +9,7 @@
 )]
 
 mod args;
+mod attend;
 mod banner;
 mod caller;
 mod check;
@@ -48,6 +49,7 @@ mod waiting;
 mod websocket;
 mod zone;
 
+pub use attend::{Attendance, Attendant, Condition, Doorway, Turn};
 pub use caller::Caller;
 pub use limits::RELEASED_SECONDS;
 pub use program::{Product, StewardMaker, run};

@@ -33,6 +33,8 @@ pub(crate) const OWN_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub(crate) const OWN_LINE_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes of a question at the control socket: a bundle in base64, and some words.
 pub(crate) const CONTROL_LINE_BYTES_MAX: usize = 1024 * 1024;
+/// How often it is looked how the server is, when somebody wants to know.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Bytes read from a socket at once.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
 /// Operations up to this size are put together in the buffer of all connections.

@@ -1,8 +1,9 @@
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use frond_account::Transport;
 use frond_broker::{Address, Arrival, PeerAddr, Security};
 use frond_config::HandshakeFirst;
 use frond_node::{Input, Listener};
@@ -119,6 +120,26 @@ impl Crowd {
         self.accepted += 1;
         self.accepted >= CROWDED_ACCEPTS
     }
+}
+
+/// Somebody from within this process: it is who it says, and nobody listens in.
+pub(crate) fn welcome_within(core: &Rc<Core>, stream: TcpStream) {
+    let line = Line::plain(stream);
+    let conn = core.number();
+    let rule = core.with_node(|node| node.write_rule(Listener::Client));
+    connection::start(core, conn, line, rule, Vec::new());
+    let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let peer = PeerAddr { ip: here, port: 0 };
+    let arrival = Arrival {
+        transport: Transport::InProcess,
+        ..Arrival::plain(peer)
+    };
+    core.handle(Input::Opened {
+        conn,
+        listener: Listener::Client,
+        arrival,
+        called: here,
+    });
 }
 
 fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {

@@ -5,6 +5,7 @@ use clap::CommandFactory;
 use frond_config::Ota;
 use frond_node::{LinkMakers, Node};
 
+use crate::attend::Attendance;
 use crate::check;
 use crate::cli::Cli;
 use crate::clock::Clock;
@@ -28,6 +29,8 @@ pub struct Product {
     pub links: fn() -> LinkMakers,
     /// Who looks after the configuration, given the block that says how; `None`: nobody can.
     pub steward: Option<StewardMaker>,
+    /// Who stands beside the server; `None`: nobody.
+    pub attend: Option<Attendance>,
 }
 
 /// Makes who looks after the configuration.

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
 
+use crate::attend::{self, Beside, Turn};
 use crate::clock::{Clock, pause};
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
@@ -28,6 +29,7 @@ use crate::{Product, banner, check, claims, data_dir, http, known_time, listener
 #[derive(Debug)]
 pub(crate) struct Server {
     core: Rc<Core>,
+    beside: Beside,
     /// What accepts clients.
     tasks: Vec<JoinHandle<()>>,
     /// What looks after certificates and time and accepts other servers, until the end.
@@ -45,6 +47,8 @@ impl Server {
     /// # Errors
     /// What to print as the reason why there is no server.
     pub(crate) async fn start(product: &Product, options: &Options) -> Result<Self, String> {
+        let beside = Beside::begin(product.attend);
+        beside.tell(Turn::Opening);
         let known = known_time::path(&base_dir(&options.config));
         let (floor, gaps) = known_time::read(&known);
         let clock = Clock::start(floor, gaps);
@@ -82,6 +86,7 @@ impl Server {
             .map_err(|error| format!("cannot listen for signals: {error}"))?;
         let mut server = Self {
             core,
+            beside,
             tasks: Vec::new(),
             keepers: Vec::new(),
             monitor: None,
@@ -91,6 +96,8 @@ impl Server {
         };
         server.core.tell_cert_ends();
         server.listen(config).await?;
+        let (core, beside) = (&server.core, &server.beside);
+        server.keepers.extend(attend::begin(core, beside, config));
         let keep = spawn_local(tls::keep(Rc::clone(&server.core)));
         server.keepers.push(keep);
         if config.jetstream.enabled {
@@ -355,6 +362,7 @@ impl Server {
     /// Ends in good order: nobody new, the last state on the disk, no traces left.
     fn stop(mut self) {
         tracing::info!("Initiating Shutdown...");
+        self.beside.tell(Turn::Stopping);
         let tasks = self.tasks.drain(..).chain(self.keepers.drain(..));
         for task in tasks.chain(self.monitor.take()) {
             task.abort();

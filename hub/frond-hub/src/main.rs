@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         name: "frond-hub",
         links,
         steward: None,
+        attend: None,
     })
 }
 

@@ -1,0 +1,39 @@
+//! The field side beside the server.
+
+use std::sync::Arc;
+
+use frond_appliance::Appliance;
+use frond_field::Condition;
+use frond_runtime::{Attendance, Attendant, Turn};
+
+/// What stands beside the server.
+pub(crate) const ATTENDANCE: Attendance = Attendance {
+    check: frond_appliance::check,
+    begin,
+};
+
+fn begin() -> Attendant {
+    let mut appliance = None;
+    Box::new(move |turn| {
+        if let Turn::Opening = turn {
+            appliance = Some(Appliance::begin());
+        }
+        let Some(appliance) = &mut appliance else {
+            return;
+        };
+        match turn {
+            Turn::Opening => {}
+            Turn::Ready { config, door } => {
+                appliance.ready(config, Arc::new(move || door.connect()));
+            }
+            Turn::Options(config) => appliance.options(config),
+            Turn::Condition(it) => appliance.condition(Condition {
+                lines: it.lines,
+                lines_up: it.lines_up,
+                is_healthy: it.is_healthy,
+                is_time_trusted: it.is_time_trusted,
+            }),
+            Turn::Stopping => appliance.stopping(),
+        }
+    })
+}

@@ -1,0 +1,174 @@
+//! Who stands beside the server for as long as it lives: the field side of the leaf binary. It is
+//! told how things are, and connects to the server without a port.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+
+use frond_clock::Trust;
+use frond_config::Config;
+use frond_monitor::Seen;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::{JoinHandle, spawn_local};
+
+use crate::clock::pause;
+use crate::core::Core;
+use crate::limits::LOOK_EVERY;
+use crate::listener;
+
+/// What a binary brings to stand beside the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Attendance {
+    /// Whether the configuration can be served: at a start, a check and a reload.
+    pub check: fn(&Config) -> Result<(), String>,
+    /// Begins; before anything is opened.
+    pub begin: fn() -> Attendant,
+}
+
+/// Takes each turn in the server's life. Called on the server's own thread: it may not wait, but
+/// for [`Turn::Stopping`].
+pub type Attendant = Box<dyn FnMut(Turn<'_>)>;
+
+/// A turn in the server's life.
+#[derive(Debug)]
+pub enum Turn<'a> {
+    /// It opens its data directory, which may take its time.
+    Opening,
+    /// It serves.
+    Ready {
+        /// The options in force.
+        config: &'a Config,
+        /// The way in.
+        door: Doorway,
+    },
+    /// The options in force, told again and again: a reload may have changed them.
+    Options(&'a Config),
+    /// How it is, told again and again.
+    Condition(Condition),
+    /// It ends when this returns.
+    Stopping,
+}
+
+/// How the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Lines to hubs that are to be up.
+    pub lines: usize,
+    /// Those that are.
+    pub lines_up: usize,
+    /// `/healthz` has nothing to say.
+    pub is_healthy: bool,
+    /// The wall clock is believed.
+    pub is_time_trusted: bool,
+}
+
+/// The way into the server from within its process. Whoever comes this way is the user it names.
+#[derive(Clone, Debug)]
+pub struct Doorway(UnboundedSender<OwnedFd>);
+
+impl Doorway {
+    /// A connection, spoken on like any client's.
+    ///
+    /// # Errors
+    /// The system's; `ConnectionRefused` once the server is gone.
+    pub fn connect(&self) -> io::Result<UnixStream> {
+        let (own, other) = UnixStream::pair()?;
+        other.set_nonblocking(true)?;
+        let sent = self.0.send(other.into());
+        sent.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+        Ok(own)
+    }
+}
+
+/// Who stands beside this server, if anybody.
+#[derive(Clone, Default)]
+pub(crate) struct Beside(Rc<RefCell<Option<Attendant>>>);
+
+impl std::fmt::Debug for Beside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Beside").field(&self.is_there()).finish()
+    }
+}
+
+impl Beside {
+    pub(crate) fn begin(attendance: Option<Attendance>) -> Self {
+        Self(Rc::new(RefCell::new(attendance.map(|it| (it.begin)()))))
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    pub(crate) fn tell(&self, turn: Turn<'_>) {
+        if let Some(attendant) = self.0.borrow_mut().as_mut() {
+            attendant(turn);
+        }
+    }
+}
+
+/// The server serves: who stands beside it may come in, and is told how it goes. The tasks that
+/// see to it.
+pub(crate) fn begin(core: &Rc<Core>, beside: &Beside, config: &Config) -> Vec<JoinHandle<()>> {
+    if !beside.is_there() {
+        return Vec::new();
+    }
+    let (sender, comers) = unbounded_channel();
+    let door = Doorway(sender);
+    let open = spawn_local(open(Rc::clone(core), comers));
+    beside.tell(Turn::Ready { config, door });
+    let look = spawn_local(look(Rc::clone(core), beside.clone()));
+    vec![open, look]
+}
+
+/// Lets in who comes from within. The socket is one of a pair, with the calls of any other: that
+/// it has no address is the only difference.
+async fn open(core: Rc<Core>, mut comers: UnboundedReceiver<OwnedFd>) {
+    while let Some(fd) = comers.recv().await {
+        match TcpStream::from_std(fd.into()) {
+            Ok(stream) => listener::welcome_within(&core, stream),
+            Err(error) => tracing::error!("the field side cannot come in: {error}"),
+        }
+    }
+}
+
+/// Looks now and then how the server is, and tells.
+async fn look(core: Rc<Core>, beside: Beside) {
+    loop {
+        core.with_node(|node| beside.tell(Turn::Options(node.config())));
+        beside.tell(Turn::Condition(condition(&core)));
+        pause(LOOK_EVERY).await;
+    }
+}
+
+fn condition(core: &Rc<Core>) -> Condition {
+    let now = core.clock().now();
+    core.with_node(|node| {
+        let view = node.view(now);
+        let lines = view.broker.link_statuses().map(|(_, _, status)| status);
+        let lines = lines.filter(|it| it.kind == "leafnode" && !it.urls.is_empty());
+        let (mut all, mut up) = (0, 0);
+        for line in lines {
+            all += 1;
+            up += usize::from(line.state == "up");
+        }
+        let path = format!(
+            "{}/healthz",
+            view.config.monitor_base_path.trim_end_matches('/')
+        );
+        let page = core
+            .meter()
+            .borrow_mut()
+            .measure(now, core.clock().trust(), "", |process| {
+                frond_monitor::render(&view, (&path, "js-server-only=true"), process, &Seen::All)
+            });
+        Condition {
+            lines: all,
+            lines_up: up,
+            is_healthy: page.is_none_or(|page| page.status == 200),
+            is_time_trusted: core.clock().trust() == Trust::Trusted,
+        }
+    })
+}
