@@ -7,7 +7,7 @@ use frond_config::{Appliance as Options, Config};
 use frond_field::{Condition, Setup};
 use frond_linux::{Board, Notice, Roots, notify, notify_watchdog_interval};
 
-use crate::desk::{self, Desk};
+use crate::desk::{Desk, Place};
 use crate::limits::PATIENCE;
 use crate::opening::Opening;
 
@@ -112,15 +112,14 @@ impl Appliance {
             sys: options.sys.clone().into(),
             dev: options.dev.clone().into(),
         };
-        let place = desk::Place { roots, board };
-        let watchdog = desk::open_watchdog(&place, options);
+        let place = Place { roots, board };
         let setup = Setup {
-            probe_every: probe_every(options, watchdog.as_ref().and_then(|dog| dog.timeout())),
+            probe_every: probe_every(options),
             patience: PATIENCE,
             has_streams: running.has_streams,
             options: options.clone(),
         };
-        match Desk::start(setup, place, watchdog, connect) {
+        match Desk::start(setup, place, connect) {
             Ok(desk) => self.running = Some((running, desk)),
             Err(error) => tracing::error!("the field side does not start: {error}"),
         }
@@ -141,11 +140,11 @@ fn wanted(config: &Config) -> Option<Running> {
     })
 }
 
-/// As often as is asked for, and three times before anybody loses patience.
-fn probe_every(options: &Options, timeout: Option<Duration>) -> Option<Duration> {
+/// As often as is asked for, and three times before the service manager loses patience.
+fn probe_every(options: &Options) -> Option<Duration> {
     let own = options.watchdog.as_ref().map(|it| it.probe);
-    let most = timeout.into_iter().chain(notify_watchdog_interval());
-    own.into_iter().chain(most.map(|time| time / 3)).min()
+    let most = notify_watchdog_interval().map(|time| time / 3);
+    own.into_iter().chain(most).min()
 }
 
 pub(crate) fn tell(notice: Notice<'_>) {

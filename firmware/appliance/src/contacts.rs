@@ -1,7 +1,9 @@
 //! Inputs and the button: a thread waits for the edges of each.
 
+use std::time::Instant;
+
 use frond_config::{Appliance as Options, Pull};
-use frond_linux::{Bias, InputLine, LineSpec};
+use frond_linux::{Bias, InputLine, LineEvent, LineSpec};
 
 use crate::desk::{Event, Events, Place, spawn};
 use crate::devices::Open;
@@ -13,8 +15,11 @@ struct Contact {
     line: String,
     bias: Bias,
     active_low: bool,
-    tell: Box<dyn Fn(Result<bool, String>) -> Option<Event> + Send>,
+    tell: Box<dyn Fn(Changes) -> Option<Event> + Send>,
 }
+
+/// Every change of a contact, the first of all says how it is; or why nobody knows.
+pub(crate) type Changes = Result<Vec<LineEvent>, String>;
 
 pub(crate) fn watch(place: &Place, options: &Options, events: &Events, open: &Open) {
     let inputs = options
@@ -26,7 +31,7 @@ pub(crate) fn watch(place: &Place, options: &Options, events: &Events, open: &Op
             line: input.line.clone(),
             bias: bias(input.pull),
             active_low: input.active_low,
-            tell: Box::new(move |active| Some(Event::Contact(at, active))),
+            tell: Box::new(move |changes| Some(Event::Contact(at, changes))),
         });
     let button = options.button.iter().map(|button| Contact {
         name: "button".to_owned(),
@@ -34,8 +39,8 @@ pub(crate) fn watch(place: &Place, options: &Options, events: &Events, open: &Op
         bias: bias(button.pull),
         active_low: button.active_low,
         // A button that is not there is not pressed.
-        tell: Box::new(|pressed| match pressed {
-            Ok(pressed) => Some(Event::Button(pressed)),
+        tell: Box::new(|changes| match changes {
+            Ok(changes) => Some(Event::Button(changes)),
             Err(why) => {
                 tracing::warn!("the button: {why}");
                 None
@@ -52,17 +57,17 @@ pub(crate) fn watch(place: &Place, options: &Options, events: &Events, open: &Op
 
 impl Contact {
     fn run(&self, place: &Place, events: &Events, open: &Open) {
+        // What does not open is told once, until it was open.
         let mut told = None;
         while open.is_wanted() {
-            let why = match self.watch(place, events, open, &mut told) {
-                Ok(()) => return,
-                Err(why) => why,
-            };
-            if told.replace(Err(why.clone())) != Some(Err(why.clone()))
-                && let Some(event) = (self.tell)(Err(why))
-                && events.send(event).is_err()
-            {
+            let Err(why) = self.watch(place, events, open, &mut told) else {
                 return;
+            };
+            if told.as_ref() != Some(&why) {
+                told = Some(why.clone());
+                if !self.say(events, Err(why)) {
+                    return;
+                }
             }
             std::thread::park_timeout(RETRY_WAIT);
         }
@@ -74,22 +79,28 @@ impl Contact {
         place: &Place,
         events: &Events,
         open: &Open,
-        told: &mut Option<Result<bool, String>>,
+        told: &mut Option<String>,
     ) -> Result<(), String> {
         let spec = LineSpec::of(&self.line, &place.board);
         let line = InputLine::open(&place.roots, &spec, self.bias, self.active_low)?;
+        let mut changes = vec![LineEvent {
+            active: line.is_active()?,
+            at: Instant::now(),
+        }];
+        *told = None;
         while open.is_wanted() {
-            let active = line.is_active()?;
-            if *told != Some(Ok(active)) {
-                *told = Some(Ok(active));
-                let event = (self.tell)(Ok(active));
-                if event.is_some_and(|event| events.send(event).is_err()) {
-                    return Ok(());
-                }
+            if !changes.is_empty() && !self.say(events, Ok(changes)) {
+                return Ok(());
             }
-            line.wait(LOOK_WAIT)?;
+            changes = line.wait(LOOK_WAIT)?;
         }
         Ok(())
+    }
+
+    /// Whether anybody hears it.
+    fn say(&self, events: &Events, changes: Changes) -> bool {
+        let event = (self.tell)(changes);
+        event.is_none_or(|event| events.send(event).is_ok())
     }
 }
 

@@ -4,15 +4,16 @@ use std::thread;
 use std::time::Duration;
 
 use frond_board::Sampled;
-use frond_config::Appliance as Options;
 use frond_field::{Condition, Field, Input, Level, Setup, Wish};
-use frond_linux::{Board, Notice, Roots, Watchdog};
+use frond_linux::{Board, LineEvent, Notice, Roots};
 
 use crate::appliance::{Connect, tell};
 use crate::broker::Broker;
 use crate::clock::Clock;
+use crate::contacts::Changes;
 use crate::devices::Devices;
 use crate::limits::{EVENTS_MAX, RETRY_WAIT, STACK_BYTES, STOP_WAIT};
+use crate::watchdog::Dog;
 
 /// Where everything of the field side comes together: one thread that owns the machine.
 #[derive(Debug)]
@@ -30,8 +31,8 @@ pub(crate) enum Event {
     Gone(u64),
     Sampled(usize, Sampled),
     Polled(usize, Vec<Result<f64, String>>),
-    Contact(usize, Result<bool, String>),
-    Button(bool),
+    Contact(usize, Changes),
+    Button(Vec<LineEvent>),
     Line(usize, Vec<u8>),
     Port(usize, Option<String>),
     Switched(usize, Option<String>),
@@ -47,40 +48,15 @@ pub(crate) struct Place {
     pub(crate) board: Board,
 }
 
-/// Arms the watchdog, when one is asked for.
-pub(crate) fn open_watchdog(place: &Place, options: &Options) -> Option<Watchdog> {
-    let wanted = options.watchdog.as_ref()?;
-    let facts = place.board.watchdog.as_ref();
-    let device = wanted.device.as_deref();
-    let device = device
-        .or_else(|| facts.map(|facts| facts.device.as_str()))
-        .unwrap_or("watchdog");
-    match Watchdog::open(&place.roots, device) {
-        Ok(watchdog) => {
-            tracing::info!("the watchdog {device} is armed");
-            Some(watchdog)
-        }
-        Err(error) => {
-            tracing::error!("the watchdog {device} is not armed: {error}");
-            None
-        }
-    }
-}
-
 impl Desk {
     /// Opens every device and begins.
     ///
     /// # Errors
     /// The system has no threads.
-    pub(crate) fn start(
-        setup: Setup,
-        place: Place,
-        watchdog: Option<Watchdog>,
-        connect: Connect,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(setup: Setup, place: Place, connect: Connect) -> io::Result<Self> {
         let (events, received) = sync_channel(EVENTS_MAX);
         let own = events.clone();
-        let work = move || Work::new(setup, &place, watchdog, connect, own).run(&received);
+        let work = move || Work::new(setup, &place, connect, own).run(&received);
         let thread = thread::Builder::new().stack_size(2 * STACK_BYTES);
         thread.name("field".to_owned()).spawn(work)?;
         Ok(Self { events })
@@ -109,7 +85,7 @@ struct Work {
     clock: Clock,
     field: Field,
     devices: Devices,
-    watchdog: Option<Watchdog>,
+    dog: Dog,
     connect: Connect,
     broker: Option<Broker>,
     connections: u64,
@@ -121,20 +97,15 @@ struct Work {
 }
 
 impl Work {
-    fn new(
-        setup: Setup,
-        place: &Place,
-        watchdog: Option<Watchdog>,
-        connect: Connect,
-        events: Events,
-    ) -> Self {
+    fn new(setup: Setup, place: &Place, connect: Connect, events: Events) -> Self {
         let clock = Clock::start();
+        let dog = Dog::new(place, &setup);
         let devices = Devices::open(place, &setup.options, &events);
         Self {
             field: Field::new(clock.now(), setup),
             clock,
             devices,
-            watchdog,
+            dog,
             connect,
             broker: None,
             connections: 0,
@@ -204,14 +175,15 @@ impl Work {
             }
             Event::Sampled(origin, sampled) => self.handle(Input::Sampled { origin, sampled }),
             Event::Polled(origin, values) => self.handle(Input::Polled { origin, values }),
-            Event::Contact(input, active) => {
-                let active = active
-                    .as_ref()
-                    .map(|active| *active)
-                    .map_err(String::as_str);
-                self.handle(Input::Contact { input, active });
+            Event::Contact(input, events) => {
+                let changes = events.map(|events| self.clock.changes(&events));
+                let changes = changes.as_deref().map_err(String::as_str);
+                self.handle(Input::Contact { input, changes });
             }
-            Event::Button(pressed) => self.handle(Input::Button { pressed }),
+            Event::Button(events) => {
+                let changes = self.clock.changes(&events);
+                self.handle(Input::Button { changes: &changes });
+            }
             Event::Line(device, text) => self.handle(Input::Line {
                 device,
                 text: &text,
@@ -272,21 +244,13 @@ impl Work {
         if self.stopping.is_some() {
             return;
         }
-        if let Some(watchdog) = &mut self.watchdog
-            && let Err(error) = watchdog.feed()
-        {
-            tracing::error!("the watchdog cannot be fed: {error}");
-        }
+        self.dog.feed();
         tell(Notice::Alive);
     }
 
     fn end(&mut self) {
         self.devices.close();
-        if let Some(watchdog) = self.watchdog.take()
-            && let Err(error) = watchdog.disarm()
-        {
-            tracing::error!("the watchdog stays armed: {error}");
-        }
+        self.dog.rest();
         if let Some(done) = self.stopping.take() {
             let _ = done.send(());
         }

@@ -20,5 +20,6 @@ mod modbus;
 mod opening;
 mod sampler;
 mod serial;
+mod watchdog;
 
 pub use appliance::{Appliance, Connect, check};

@@ -52,7 +52,6 @@ struct Contact {
     debounce: Option<Debounce>,
     raw: bool,
     fault: String,
-    changed: Option<Instant>,
     told: Option<Instant>,
     seq: u64,
 }
@@ -94,7 +93,7 @@ impl Field {
             lamp: Lamp::new(at, Pattern::Booting),
             held: None,
             button: None,
-            feeder: probe_every.map(|every| Feeder::new(at, millis(every))),
+            feeder: probe_every.map(|every| feeder(now, every)),
             patience,
             probe,
             sources: Source::all(now.mono, &options),
@@ -126,8 +125,8 @@ impl Field {
             Input::Bytes(bytes) => self.hear(now, bytes),
             Input::Sampled { origin, sampled } => self.sampled(now, origin, sampled),
             Input::Polled { origin, values } => self.polled(now, origin, &values),
-            Input::Contact { input, active } => self.contact(now, input, active),
-            Input::Button { pressed } => self.button(now, pressed),
+            Input::Contact { input, changes } => self.contact(now, input, changes),
+            Input::Button { changes } => self.button(now, changes),
             Input::Line { device, text } => self.line(now, device, text),
             Input::Port { device, fault } => self.port(device, fault),
             Input::Switched { output, fault } => self.switched(now, output, fault),
@@ -263,6 +262,12 @@ impl Field {
 /// Milliseconds of the monotonic clock, as a board counts.
 fn ms(now: Now) -> u64 {
     now.mono.as_nanos() / 1_000_000
+}
+
+/// No earlier run counted from this start: its probes may still be stored.
+fn feeder(now: Now, every: Duration) -> Feeder {
+    let start = u64::try_from(now.wall.as_nanos()).unwrap_or_default();
+    Feeder::new(ms(now), millis(every)).after(start)
 }
 
 fn millis(time: Duration) -> u64 {

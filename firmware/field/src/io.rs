@@ -1,4 +1,5 @@
-use frond_board::Sampled;
+use frond_board::{Pattern, Sampled};
+use frond_clock::Instant;
 
 /// What happens to the field side.
 #[derive(Debug)]
@@ -23,17 +24,17 @@ pub enum Input<'a> {
         /// In the order of the registers.
         values: Vec<Result<f64, String>>,
     },
-    /// A digital input is active, or not, or nobody knows why not.
+    /// A digital input changed, or nobody knows how it is.
     Contact {
         /// Its number in the configuration.
         input: usize,
-        /// The level.
-        active: Result<bool, &'a str>,
+        /// Every change, in their order: the first of all says how it is. Or why nobody knows.
+        changes: Result<&'a [Change], &'a str>,
     },
-    /// The button's contact.
+    /// The button's contact changed.
     Button {
-        /// Whether it is pressed.
-        pressed: bool,
+        /// Every change, in their order: the first of all says how it is.
+        changes: &'a [Change],
     },
     /// A serial device sent a line.
     Line {
@@ -64,15 +65,24 @@ pub enum Input<'a> {
     Time,
 }
 
+/// A contact changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Whether it is active (a button: pressed) from then on.
+    pub active: bool,
+    /// When; it may be told late.
+    pub at: Instant,
+}
+
 /// How the server is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Lines to hubs that are to be up.
     pub lines: usize,
     /// Those that are.
     pub lines_up: usize,
-    /// Nothing is wrong with it.
-    pub is_healthy: bool,
+    /// How that shows, as long as messages go through.
+    pub shown: Pattern,
     /// The wall clock is believed.
     pub is_time_trusted: bool,
 }

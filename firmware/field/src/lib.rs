@@ -22,5 +22,6 @@ mod thinning;
 
 pub use conditioner::{Conditioner, Said, Stats, Value};
 pub use field::{Field, Setup};
-pub use io::{Condition, Input, Level, Wish};
+pub use frond_board::Pattern;
+pub use io::{Change, Condition, Input, Level, Wish};
 pub use source::{Origin, Plan};

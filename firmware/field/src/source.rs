@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use frond_board::{AdcInput, AdcKind, AdcRange, Driver, Quality, Quantity};
+use frond_board::{AdcInput, AdcKind, AdcRange, Doubt, Driver, Quality, Quantity};
 use frond_clock::Instant;
 use frond_config::{
     AdcOptions, Appliance, Conditioning, I2cPlace, Modbus, Register, Sensor, SensorDriver,
@@ -221,8 +221,9 @@ impl Source {
 }
 
 impl Channel {
-    /// A value as it is told: in its unit, and uncertain where it makes no sense.
-    pub(crate) fn judge(&mut self, measured: f64) -> Value {
+    /// A value as it is told: in its unit, and uncertain where its sensor doubts it or it makes no
+    /// sense.
+    pub(crate) fn judge(&mut self, measured: f64, doubt: Option<Doubt>) -> Value {
         let number = measured * self.scale + self.offset;
         let is_out =
             self.min.is_some_and(|min| number < min) || self.max.is_some_and(|max| number > max);
@@ -230,6 +231,9 @@ impl Channel {
         let quality = if !number.is_finite() {
             self.reason.push_str("the sensor gave no number");
             Quality::Bad
+        } else if let Some(doubt) = doubt {
+            self.reason.push_str(doubt.words());
+            Quality::Uncertain
         } else if is_out {
             self.reason.push_str("outside of what makes sense here");
             Quality::Uncertain

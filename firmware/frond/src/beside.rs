@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use frond_appliance::Appliance;
-use frond_field::Condition;
+use frond_field::{Condition, Pattern};
+use frond_monitor::Condition as Shown;
 use frond_runtime::{Attendance, Attendant, Turn};
 
 /// What stands beside the server.
@@ -30,10 +31,20 @@ fn begin() -> Attendant {
             Turn::Condition(it) => appliance.condition(Condition {
                 lines: it.lines,
                 lines_up: it.lines_up,
-                is_healthy: it.is_healthy,
+                shown: pattern(it.shown),
                 is_time_trusted: it.is_time_trusted,
             }),
             Turn::Stopping => appliance.stopping(),
         }
     })
+}
+
+const fn pattern(shown: Shown) -> Pattern {
+    match shown {
+        Shown::Online => Pattern::Online,
+        Shown::Degraded => Pattern::Degraded,
+        Shown::LocalOnly => Pattern::LocalOnly,
+        Shown::Updating => Pattern::Updating,
+        Shown::Fault => Pattern::Fault,
+    }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use frond_clock::Trust;
 use frond_config::Config;
-use frond_monitor::Seen;
+use frond_monitor::Condition as Shown;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -59,8 +59,8 @@ pub struct Condition {
     pub lines: usize,
     /// Those that are.
     pub lines_up: usize,
-    /// `/healthz` has nothing to say.
-    pub is_healthy: bool,
+    /// All in one word.
+    pub shown: Shown,
     /// The wall clock is believed.
     pub is_time_trusted: bool,
 }
@@ -154,21 +154,18 @@ fn condition(core: &Rc<Core>) -> Condition {
             all += 1;
             up += usize::from(line.state == "up");
         }
-        let path = format!(
-            "{}/healthz",
-            view.config.monitor_base_path.trim_end_matches('/')
-        );
-        let page = core
+        let trust = core.clock().trust();
+        let shown = core
             .meter()
             .borrow_mut()
-            .measure(now, core.clock().trust(), "", |process| {
-                frond_monitor::render(&view, (&path, "js-server-only=true"), process, &Seen::All)
+            .measure(now, trust, "", |process| {
+                frond_monitor::condition(&view, process)
             });
         Condition {
             lines: all,
             lines_up: up,
-            is_healthy: page.is_none_or(|page| page.status == 200),
-            is_time_trusted: core.clock().trust() == Trust::Trusted,
+            shown,
+            is_time_trusted: trust == Trust::Trusted,
         }
     })
 }

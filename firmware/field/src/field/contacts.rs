@@ -1,12 +1,14 @@
 //! The button, digital inputs, and the lines of serial devices.
 
-use frond_board::{Button, Debounce, LampInput, Pattern, Press};
-use frond_clock::{Instant, Now};
+use std::time::Duration;
+
+use frond_board::{Button, Debounce, Edge, LampInput, Pattern, Press};
+use frond_clock::{Instant, Now, Timestamp};
 use frond_config::{SerialDevice, SerialKind};
 
 use super::{Contact, Device, Field, button_times, millis, ms};
 use crate::event::event;
-use crate::io::{Level, Wish};
+use crate::io::{Change, Level, Wish};
 use crate::limits::TEXT_BYTES_MAX;
 use crate::source::Channel;
 
@@ -16,7 +18,6 @@ impl Contact {
             debounce: None,
             raw: false,
             fault: String::new(),
-            changed: None,
             told: None,
             seq: 0,
         }
@@ -34,23 +35,29 @@ impl Device {
 }
 
 impl Field {
-    pub(super) fn button(&mut self, now: Now, pressed: bool) {
+    pub(super) fn button(&mut self, now: Now, changes: &[Change]) {
         let Some(options) = &self.options.button else {
             return;
         };
         let times = button_times(options);
-        let button = self
-            .button
-            .get_or_insert_with(|| Button::new(pressed, times));
-        button.contact(ms(now), pressed);
+        for Change { active, at } in changes {
+            let button = self
+                .button
+                .get_or_insert_with(|| Button::new(*active, times));
+            button.contact(ms(then(now, *at)), *active);
+            self.pressed(now);
+        }
     }
 
     pub(super) fn button_time(&mut self, now: Now) {
-        let Some(button) = &mut self.button else {
-            return;
-        };
-        button.time(ms(now));
-        let Some(press) = button.poll() else {
+        if let Some(button) = &mut self.button {
+            button.time(ms(now));
+            self.pressed(now);
+        }
+    }
+
+    fn pressed(&mut self, now: Now) {
+        let Some(press) = self.button.as_mut().and_then(Button::poll) else {
             return;
         };
         match press {
@@ -78,59 +85,93 @@ impl Field {
         self.show(now);
     }
 
-    pub(super) fn contact(&mut self, now: Now, nth: usize, active: Result<bool, &str>) {
+    pub(super) fn contact(&mut self, now: Now, nth: usize, changes: Result<&[Change], &str>) {
+        match changes {
+            Ok(changes) => {
+                for change in changes {
+                    self.contact_changed(now, nth, *change);
+                }
+            }
+            Err(why) => self.contact_unknown(now, nth, why),
+        }
+    }
+
+    fn contact_changed(&mut self, now: Now, nth: usize, change: Change) {
         let (Some(contact), Some(options)) =
             (self.contacts.get_mut(nth), self.options.inputs.get(nth))
         else {
             return;
         };
-        match active {
-            Ok(active) => {
-                contact.raw = active;
-                let settle = millis(options.debounce);
-                let was_unknown = contact.debounce.is_none() || !contact.fault.is_empty();
-                contact.fault.clear();
-                if was_unknown {
-                    contact.debounce = Some(Debounce::new(active, settle));
-                    self.tell_contact(now, nth);
-                }
+        let Change { active, at } = change;
+        contact.raw = active;
+        let is_known = contact.fault.is_empty();
+        contact.fault.clear();
+        match contact.debounce.as_mut().filter(|_| is_known) {
+            Some(debounce) => {
+                debounce.handle(ms(then(now, at)), active);
+                self.tell_edges(now, nth);
             }
-            Err(why) if contact.fault != why => {
-                why.clone_into(&mut contact.fault);
-                let text = format!("input {}: {why}", options.name);
-                self.log(Level::Warn, text);
-                self.tell_contact(now, nth);
+            None => {
+                contact.debounce = Some(Debounce::new(active, millis(options.debounce)));
+                self.tell_contact(then(now, at), now, nth, Some(active));
             }
-            Err(_) => {}
+        }
+    }
+
+    fn contact_unknown(&mut self, now: Now, nth: usize, why: &str) {
+        let (Some(contact), Some(options)) =
+            (self.contacts.get_mut(nth), self.options.inputs.get(nth))
+        else {
+            return;
+        };
+        if contact.fault != why {
+            why.clone_into(&mut contact.fault);
+            let text = format!("input {}: {why}", options.name);
+            self.log(Level::Warn, text);
+            self.tell_contact(now, now, nth, None);
         }
     }
 
     pub(super) fn contacts_time(&mut self, now: Now) {
         for nth in 0..self.contacts.len() {
-            let (Some(contact), Some(options)) =
-                (self.contacts.get_mut(nth), self.options.inputs.get(nth))
-            else {
+            let Some(contact) = self.contacts.get_mut(nth) else {
                 return;
             };
-            let Some(debounce) = &mut contact.debounce else {
-                continue;
-            };
-            debounce.handle(ms(now), contact.raw);
-            let beat = options.conditioning.heartbeat;
-            let beats = beat
-                .zip(contact.told)
-                .is_some_and(|(beat, told)| now.mono >= told + beat);
-            if debounce.poll().is_some() {
-                contact.changed = Some(now.mono);
-                self.tell_contact(now, nth);
-            } else if beats {
-                self.tell_contact(now, nth);
+            let raw = contact.raw;
+            if let Some(debounce) = &mut contact.debounce {
+                debounce.handle(ms(now), raw);
+                self.tell_edges(now, nth);
+                self.beat(now, nth);
             }
         }
     }
 
+    /// Every change that has settled, be it long over.
+    fn tell_edges(&mut self, now: Now, nth: usize) {
+        let edge = |it: &mut Self| it.contacts.get_mut(nth)?.debounce.as_mut()?.poll();
+        while let Some(Edge { level, at_ms }) = edge(self) {
+            let at = Instant::START + Duration::from_millis(at_ms);
+            self.tell_contact(then(now, at), now, nth, Some(level));
+        }
+    }
+
+    /// What did not change is told now and then.
+    fn beat(&mut self, now: Now, nth: usize) {
+        let (Some(contact), Some(options)) =
+            (self.contacts.get_mut(nth), self.options.inputs.get(nth))
+        else {
+            return;
+        };
+        let beat = options.conditioning.heartbeat.zip(contact.told);
+        if beat.is_some_and(|(beat, told)| now.mono >= told + beat) {
+            let level = contact.debounce.as_ref().map(Debounce::level);
+            let level = level.filter(|_| contact.fault.is_empty());
+            self.tell_contact(now, now, nth, level);
+        }
+    }
+
     pub(super) fn contacts_deadline(&self) -> Option<Instant> {
-        let at = |ms: u64| Instant::START + std::time::Duration::from_millis(ms);
+        let at = |ms: u64| Instant::START + Duration::from_millis(ms);
         let contacts = self.contacts.iter().zip(&self.options.inputs);
         let all = contacts.flat_map(|(contact, options)| {
             let settle = contact
@@ -146,17 +187,15 @@ impl Field {
         all.min()
     }
 
-    /// An input's state: `value` is 1, 0 or nothing.
-    fn tell_contact(&mut self, now: Now, nth: usize) {
+    /// How an input was `then`; `None`: nobody knows.
+    fn tell_contact(&mut self, then: Now, now: Now, nth: usize, level: Option<bool>) {
         let Some(contact) = self.contacts.get_mut(nth) else {
             return;
         };
         contact.seq += 1;
         contact.told = Some(now.mono);
         let (seq, fault) = (contact.seq, contact.fault.clone());
-        let level = contact.debounce.as_ref().map(Debounce::level);
-        let level = level.filter(|_| fault.is_empty());
-        let stamp = self.stamp(now, seq);
+        let stamp = self.stamp(then, seq);
         let Some(options) = self.options.inputs.get(nth) else {
             return;
         };
@@ -231,6 +270,15 @@ impl Field {
             None => (Level::Info, format!("{}: connected", options.name)),
         };
         self.log(level, text);
+    }
+}
+
+/// Both clocks at a moment that is over.
+fn then(now: Now, at: Instant) -> Now {
+    let ago = i64::try_from(now.mono.since(at).as_nanos()).unwrap_or(0);
+    Now {
+        mono: at.min(now.mono),
+        wall: Timestamp::from_nanos(now.wall.as_nanos().saturating_sub(ago)),
     }
 }
 

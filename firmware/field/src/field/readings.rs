@@ -1,6 +1,6 @@
 //! Readings on their way to their subjects.
 
-use frond_board::{Quality, Sampled};
+use frond_board::{Doubt, Quality, Sampled};
 use frond_clock::Now;
 
 use super::Field;
@@ -24,7 +24,7 @@ impl Field {
                     let wanted = self.quantity(origin, at);
                     let found = measures.iter().find(|it| Some(it.quantity) == wanted);
                     if let Some(measure) = found {
-                        self.measured(now, origin, at, measure.value);
+                        self.measured(now, origin, at, (measure.value, measure.doubt));
                     }
                 }
             }
@@ -39,7 +39,7 @@ impl Field {
         source.answered(now.mono);
         for (at, value) in values.iter().enumerate() {
             match value {
-                Ok(value) => self.measured(now, origin, at, *value),
+                Ok(value) => self.measured(now, origin, at, (*value, None)),
                 Err(why) => self.unknown(now, origin, at, why),
             }
         }
@@ -83,7 +83,13 @@ impl Field {
         self.sources.get(origin)?.channels.get(at)?.quantity
     }
 
-    fn measured(&mut self, now: Now, origin: usize, at: usize, measured: f64) {
+    fn measured(
+        &mut self,
+        now: Now,
+        origin: usize,
+        at: usize,
+        (measured, doubt): (f64, Option<Doubt>),
+    ) {
         let trusted = self.stamp(now, 0).is_trusted;
         let Some(channel) = self
             .sources
@@ -92,7 +98,7 @@ impl Field {
         else {
             return;
         };
-        let value = channel.judge(measured);
+        let value = channel.judge(measured, doubt);
         take(&mut self.client, channel, value, now, trusted);
     }
 
@@ -134,7 +140,7 @@ impl Field {
     pub(super) fn weighed(&mut self, now: Now, device: usize, number: f64) {
         let trusted = self.stamp(now, 0).is_trusted;
         if let Some(device) = self.devices.get_mut(device) {
-            let value = device.channel.judge(number);
+            let value = device.channel.judge(number, None);
             take(&mut self.client, &mut device.channel, value, now, trusted);
         }
     }

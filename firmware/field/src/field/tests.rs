@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use frond_board::{Measure, Quantity};
+use frond_board::{Doubt, Measure, Pattern, Quantity};
 use frond_clock::{Instant, Now, Timestamp};
 use frond_config::{Nothing, load_text};
 
 use super::{Field, Setup};
-use crate::io::{Condition, Input, Wish};
+use crate::io::{Change, Condition, Input, Wish};
 
 fn at(ms: u64) -> Now {
     Now {
@@ -36,7 +36,12 @@ fn wishes(field: &mut Field) -> (Vec<Wish>, String) {
     while let Some(wish) = field.poll() {
         match wish {
             Wish::Send(bytes) => said.push_str(&String::from_utf8(bytes).unwrap()),
-            wish => other.push(wish),
+            wish @ (Wish::Sample(_)
+            | Wish::Switch { .. }
+            | Wish::Lamp(_)
+            | Wish::Feed
+            | Wish::Rescue
+            | Wish::Log(..)) => other.push(wish),
         }
     }
     (other, said)
@@ -85,10 +90,7 @@ fn a_bus_that_hangs_is_told_once_and_not_asked_again() {
         it.handle(at(ms), Input::Time);
         assert_eq!(wishes(&mut it), (Vec::new(), String::new()), "at {ms}");
     }
-    let measure = Measure {
-        quantity: Quantity::Temperature,
-        value: 5.0,
-    };
+    let measure = Measure::good(Quantity::Temperature, 5.0);
     let sampled = Ok(core::iter::once(measure).collect());
     it.handle(at(60_000), Input::Sampled { origin: 0, sampled });
     let (wishes, said) = wishes(&mut it);
@@ -221,7 +223,7 @@ fn a_lost_line_brings_outputs_to_their_safe_state() {
         Input::Condition(Condition {
             lines: 1,
             lines_up,
-            is_healthy: true,
+            shown: Pattern::Online,
             is_time_trusted: true,
         })
     };
@@ -264,4 +266,114 @@ fn thinned_messages_go_on_under_their_new_name() {
     assert_eq!(hear("{\"value\":5.5}"), "");
     assert!(hear("{\"value\":6.5}").contains("\"left_out\":1"));
     assert!(hear("no number").starts_with("PUB up.a.b 9\r\nno number"));
+}
+
+#[test]
+fn what_a_sensor_doubts_is_uncertain_and_says_why() {
+    let mut it = field("sensors: [ { driver: mcp9808, subject: t } ]", None);
+    greet(&mut it);
+    let measure = Measure {
+        doubt: Some(Doubt::Fresh),
+        ..Measure::good(Quantity::Temperature, 0.0)
+    };
+    let sampled = Ok(core::iter::once(measure).collect());
+    it.handle(at(1), Input::Sampled { origin: 0, sampled });
+    let (_, said) = wishes(&mut it);
+    assert!(said.contains("\"quality\":\"uncertain\""), "{said}");
+    assert!(said.contains(Doubt::Fresh.words()), "{said}");
+}
+
+fn changes(all: &[(u64, bool)]) -> Vec<Change> {
+    let change = |(ms, active): &(u64, bool)| Change {
+        active: *active,
+        at: at(*ms).mono,
+    };
+    all.iter().map(change).collect()
+}
+
+/// The states an input was told to be in, and when.
+fn told(said: &str) -> Vec<(String, String)> {
+    let payloads = said.lines().filter(|line| line.starts_with('{'));
+    let jsons = payloads.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let text = |json: &serde_json::Value, key| json[key].as_str().unwrap().to_owned();
+    jsons
+        .map(|json| (text(&json, "state"), text(&json, "time")))
+        .collect()
+}
+
+#[test]
+fn a_pulse_that_is_over_when_it_is_told_is_none_the_less_one() {
+    let block = "inputs: [ { name: door, line: a, subject: in, debounce: 20ms } ]";
+    let mut it = field(block, None);
+    greet(&mut it);
+    let mut tell = |now: u64, all: &[(u64, bool)]| {
+        let changes = changes(all);
+        let changes = Ok(changes.as_slice());
+        it.handle(at(now), Input::Contact { input: 0, changes });
+        told(&wishes(&mut it).1)
+    };
+    assert_eq!(tell(0, &[(0, false)]).len(), 1);
+    // Two pulses long enough to count, and a bounce that is not: all over before anybody heard.
+    let all = tell(
+        1_000,
+        &[
+            (700, true),
+            (730, false),
+            (760, true),
+            (800, false),
+            (830, true),
+            (835, false),
+        ],
+    );
+    let states: Vec<&str> = all.iter().map(|(state, _)| state.as_str()).collect();
+    assert_eq!(states, ["active", "inactive", "active", "inactive"]);
+    // 300 to 200 ms before the eight o'clock at which these tests stand still.
+    let times: Vec<&str> = all.iter().map(|(_, time)| time.as_str()).collect();
+    let ends = times.iter().map(|time| time.rsplit_once(':').unwrap().1);
+    assert!(ends.eq(["59.7Z", "59.73Z", "59.76Z", "59.8Z"]), "{times:?}");
+}
+
+#[test]
+fn two_short_presses_told_at_once_are_two() {
+    let mut it = field("button { line: a, debounce: 20ms }", None);
+    greet(&mut it);
+    let all = changes(&[
+        (0, false),
+        (100, true),
+        (200, false),
+        (300, true),
+        (400, false),
+    ]);
+    it.handle(at(500), Input::Button { changes: &all });
+    let (_, said) = wishes(&mut it);
+    assert_eq!(said.matches("\"press\":\"short\"").count(), 2, "{said}");
+}
+
+#[test]
+fn a_probe_of_the_run_before_does_not_feed() {
+    let number = |wall: i64| {
+        let options = load_text("appliance { watchdog {} }", "x.conf", &Nothing);
+        let setup = Setup {
+            options: options.unwrap().config.appliance.unwrap(),
+            probe_every: Some(Duration::from_secs(5)),
+            patience: Duration::from_secs(15),
+            has_streams: true,
+        };
+        let now = Now {
+            wall: Timestamp::from_nanos(wall),
+            ..at(0)
+        };
+        let mut it = Field::new(now, setup);
+        it.handle(now, Input::Connected);
+        it.handle(now, Input::Bytes(b"INFO {}\r\n"));
+        it.handle(at(5_000), Input::Time);
+        let (_, said) = wishes(&mut it);
+        let (_, rest) = said.split_once("field.probe.").unwrap();
+        rest.split_once(' ').unwrap().0.parse::<u64>().unwrap()
+    };
+    let (before, after) = (
+        number(1_800_000_000_000_000_000),
+        number(1_800_000_100_000_000_000),
+    );
+    assert!(after - before > 1_000, "{before} {after}");
 }

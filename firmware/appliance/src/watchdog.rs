@@ -1,0 +1,111 @@
+use std::time::Duration;
+
+use frond_field::Setup;
+use frond_linux::{Roots, Watchdog};
+
+use crate::desk::Place;
+
+/// The hardware watchdog of the box. It is armed with the first food: a start that is merely slow
+/// is not bitten, and a message path that never was sound guards nothing.
+#[derive(Debug)]
+pub(crate) enum Dog {
+    /// None is asked for, or it could not be had, or it rests again.
+    Away,
+    /// To be armed.
+    Wanted(Wanted),
+    Armed(Watchdog),
+}
+
+/// What is known before it is armed.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    roots: Roots,
+    device: String,
+    /// How often it is fed.
+    every: Duration,
+    /// How long the board says that it waits.
+    timeout: Option<Duration>,
+}
+
+impl Dog {
+    pub(crate) fn new(place: &Place, setup: &Setup) -> Self {
+        let (Some(wanted), Some(every)) = (&setup.options.watchdog, setup.probe_every) else {
+            return Self::Away;
+        };
+        let facts = place.board.watchdog.as_ref();
+        let device = wanted.device.as_deref();
+        let device = device.or_else(|| facts.map(|facts| facts.device.as_str()));
+        Self::Wanted(Wanted {
+            roots: place.roots.clone(),
+            device: device.unwrap_or("watchdog").to_owned(),
+            every,
+            timeout: facts.map(|facts| Duration::from_secs(facts.timeout_s)),
+        })
+    }
+
+    /// A probe came back.
+    pub(crate) fn feed(&mut self) {
+        if let Self::Wanted(wanted) = self {
+            *self = wanted.arm();
+        }
+        if let Self::Armed(watchdog) = self
+            && let Err(error) = watchdog.feed()
+        {
+            tracing::error!("the watchdog cannot be fed: {error}");
+        }
+    }
+
+    /// An end in good order.
+    pub(crate) fn rest(&mut self) {
+        if let Self::Armed(watchdog) = std::mem::replace(self, Self::Away)
+            && let Err(error) = watchdog.disarm()
+        {
+            tracing::error!("the watchdog stays armed: {error}");
+        }
+    }
+}
+
+impl Wanted {
+    fn arm(&self) -> Dog {
+        let device = &self.device;
+        match Watchdog::open(&self.roots, device) {
+            Ok(watchdog) => {
+                tracing::info!("the watchdog {device} is armed");
+                let timeout = watchdog.timeout().or(self.timeout);
+                if let Some(text) = timeout.and_then(|timeout| hurry(self.every, timeout)) {
+                    tracing::warn!("the watchdog {device}: {text}");
+                }
+                Dog::Armed(watchdog)
+            }
+            Err(error) => {
+                tracing::error!("the watchdog {device} is not armed: {error}");
+                Dog::Away
+            }
+        }
+    }
+}
+
+/// What to do about a watchdog that loses patience before two probes in a row were lost.
+fn hurry(every: Duration, timeout: Duration) -> Option<String> {
+    let most = timeout / 3;
+    (every > most).then(|| {
+        format!(
+            "it waits for {timeout:?} and is fed every {every:?}, so that one lost probe may restart the \
+             box; write probe: \"{}ms\" or less in the watchdog block, or give its driver a longer timeout",
+            most.as_millis()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_takes_a_third_of_its_patience_at_most() {
+        let secs = Duration::from_secs;
+        assert_eq!(hurry(secs(5), secs(15)), None);
+        let text = hurry(secs(5), secs(14)).unwrap();
+        assert!(text.contains("probe: \"4666ms\""), "{text}");
+    }
+}
