@@ -67,6 +67,68 @@ fn the_lamp_shows_the_line_to_the_hub_by_its_rhythm() {
 }
 
 #[test]
+fn a_box_without_a_hub_is_online() {
+    let it = Shop::start("", "board: raspberrypi4\nlamps: [ { led: status } ]", lamp);
+    let lamp = it.sys().join("class/leds/ACT/brightness");
+    wait_for("a lamp that is lit for long", BOUND, || {
+        lit_for(&lamp, Duration::from_secs(2))
+    });
+}
+
+#[test]
+fn the_watchdog_is_armed_by_the_first_probe_that_comes_back() {
+    let users = |deny: &str| {
+        format!(
+            "authorization {{ users: [ {{ user: u, password: p }}, \
+             {{ user: box, password: q, permissions {{ publish {{ deny: [\"{deny}\"] }} }} }} ] }}"
+        )
+    };
+    let block = "user: box\nprefix: box\nwatchdog { device: watchdog, probe: \"1500ms\" }\n\
+                 inputs: [ { name: door, line: \"file:door\", subject: door, heartbeat: \"100ms\" } ]";
+    let mut it = Shop::start(&users("box.probe"), block, |sys| {
+        std::fs::write(sys.join("door"), "0\n").unwrap();
+        let dir = sys.join("class/watchdog/watchdog0");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("timeout"), "3\n").unwrap();
+    });
+    // The field side is at work for longer than a probe takes to go and come back.
+    let mut door = Listener::on(&it, "door");
+    for _ in 0..30 {
+        door.until(|json| json["state"] == "inactive");
+    }
+    assert!(!it.server.log().contains("is armed"), "{}", it.server.log());
+    assert_eq!(std::fs::read(it.dev().join("watchdog")).unwrap(), b"");
+    it.reload(&users("nothing"), block);
+    wait_for("a watchdog that is armed", BOUND, || {
+        it.server.log().contains("is armed").then_some(())
+    });
+    // Half of its patience is not a third of it.
+    let log = wait_for("a warning", BOUND, || {
+        let log = it.server.log();
+        log.contains("write probe: \"1000ms\"").then_some(log)
+    });
+    assert!(log.contains("waits for 3s"), "{log}");
+}
+
+#[test]
+fn a_pulse_of_an_input_is_two_messages() {
+    let block = "inputs: [ { name: door, line: \"file:door\", subject: door, debounce: \"1ms\" } ]";
+    let it = Shop::start("", block, |sys| {
+        std::fs::write(sys.join("door"), "0\n").unwrap();
+    });
+    let mut door = Listener::on(&it, "door");
+    for nth in 1..4_u64 {
+        whole(&it.sys(), "door", "1\n");
+        let active = door.until(|json| json["state"] == "active");
+        whole(&it.sys(), "door", "0\n");
+        let inactive = door.until(|json| json["state"] == "inactive" && json["seq"] != 1);
+        // Nothing is left out, and nothing told twice.
+        assert_eq!(active["seq"], 2 * nth, "{active}");
+        assert_eq!(inactive["seq"], 2 * nth + 1, "{inactive}");
+    }
+}
+
+#[test]
 fn the_watchdog_is_fed_while_messages_go_through_and_only_then() {
     let users = |deny: &str| {
         format!(
@@ -131,10 +193,15 @@ fn a_block_that_is_wrong_is_refused_with_its_place() {
 fn thermometer(sys: &Path, milli: &str) {
     let dir = sys.join("bus/w1/devices/28-01");
     std::fs::create_dir_all(&dir).unwrap();
-    let text = format!("4e 01 : crc=6d YES\n4e 01 t={milli}\n");
-    // Whole or not at all: a reading is never half a file.
+    let pad = "4e 01 4b 46 7f ff 02 10 6d";
+    let text = format!("{pad} : crc=6d YES\n{pad} t={milli}\n");
+    whole(&dir, "w1_slave", &text);
+}
+
+/// Whole or not at all: what is read is never half a file.
+fn whole(dir: &Path, name: &str, text: &str) {
     std::fs::write(dir.join("new"), text).unwrap();
-    std::fs::rename(dir.join("new"), dir.join("w1_slave")).unwrap();
+    std::fs::rename(dir.join("new"), dir.join(name)).unwrap();
 }
 
 fn lamp(sys: &Path) {
