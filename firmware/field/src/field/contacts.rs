@@ -22,6 +22,12 @@ impl Contact {
             seq: 0,
         }
     }
+
+    /// `None`: nobody knows.
+    fn level(&self) -> Option<bool> {
+        let level = self.debounce.as_ref().map(Debounce::level);
+        level.filter(|_| self.fault.is_empty())
+    }
 }
 
 impl Device {
@@ -164,8 +170,7 @@ impl Field {
         };
         let beat = options.conditioning.heartbeat.zip(contact.told);
         if beat.is_some_and(|(beat, told)| now.mono >= told + beat) {
-            let level = contact.debounce.as_ref().map(Debounce::level);
-            let level = level.filter(|_| contact.fault.is_empty());
+            let level = contact.level();
             self.tell_contact(now, now, nth, level);
         }
     }
@@ -185,6 +190,19 @@ impl Field {
                 .chain(beat.map(|(beat, told)| told + beat))
         });
         all.min()
+    }
+
+    /// How every input is, for a broker that may not have heard of its last change.
+    pub(super) fn tell_contacts(&mut self, now: Now) {
+        for nth in 0..self.contacts.len() {
+            let Some(contact) = self.contacts.get(nth) else {
+                return;
+            };
+            let level = contact.level();
+            if level.is_some() || !contact.fault.is_empty() {
+                self.tell_contact(now, now, nth, level);
+            }
+        }
     }
 
     /// How an input was `then`; `None`: nobody knows.

@@ -59,7 +59,7 @@ impl Field {
         match heard {
             Heard::Info => {
                 if self.client.greeted() {
-                    self.introduce();
+                    self.introduce(now);
                 }
             }
             Heard::Ping => self.client.pong(),
@@ -69,7 +69,7 @@ impl Field {
         }
     }
 
-    fn introduce(&mut self) {
+    fn introduce(&mut self, now: Now) {
         let client = &mut self.client;
         client.subscribe(&format!("{INBOX}.>"), SID_INBOX);
         if self.feeder.is_some() {
@@ -82,6 +82,7 @@ impl Field {
             client.subscribe(&thinning.from, sid);
         }
         self.make_streams();
+        self.tell_contacts(now);
         self.wishes.push_back(Wish::Log(
             Level::Info,
             "the field side is connected".to_owned(),

@@ -334,6 +334,28 @@ fn a_pulse_that_is_over_when_it_is_told_is_none_the_less_one() {
 }
 
 #[test]
+fn a_broker_that_comes_late_hears_how_inputs_are() {
+    let block = "inputs: [ { line: a, subject: one }, { line: b, subject: two }, { line: c, subject: three } ]";
+    let mut it = field(block, None);
+    let known = changes(&[(0, true)]);
+    let all = [(0, Ok(known.as_slice())), (1, Err("no such line"))];
+    for (input, changes) in all {
+        it.handle(at(0), Input::Contact { input, changes });
+    }
+    assert_eq!(wishes(&mut it).1, "");
+    let said = greet(&mut it);
+    assert!(
+        said.contains("PUB one ") && said.contains("\"state\":\"active\""),
+        "{said}"
+    );
+    assert!(
+        said.contains("PUB two ") && said.contains("no such line"),
+        "{said}"
+    );
+    assert!(!said.contains("PUB three "), "nobody knows it yet: {said}");
+}
+
+#[test]
 fn two_short_presses_told_at_once_are_two() {
     let mut it = field("button { line: a, debounce: 20ms }", None);
     greet(&mut it);
