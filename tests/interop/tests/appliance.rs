@@ -117,14 +117,17 @@ fn a_pulse_of_an_input_is_two_messages() {
         std::fs::write(sys.join("door"), "0\n").unwrap();
     });
     let mut door = Listener::on(&it, "door");
-    for nth in 1..4_u64 {
-        whole(&it.sys(), "door", "1\n");
-        let active = door.until(|json| json["state"] == "active");
-        whole(&it.sys(), "door", "0\n");
-        let inactive = door.until(|json| json["state"] == "inactive" && json["seq"] != 1);
-        // Nothing is left out, and nothing told twice.
-        assert_eq!(active["seq"], 2 * nth, "{active}");
-        assert_eq!(inactive["seq"], 2 * nth + 1, "{inactive}");
+    let mut last = None;
+    for _ in 0..4 {
+        for (level, state) in [("1\n", "active"), ("0\n", "inactive")] {
+            whole(&it.sys(), "door", level);
+            // How it was at the start may come late.
+            let told = door.until(|json| json["state"] == state && json["seq"].as_u64() > last);
+            let seq = told["seq"].as_u64();
+            // Nothing is left out, and nothing told twice.
+            assert!(last.is_none_or(|last| seq == Some(last + 1)), "{told}");
+            last = seq;
+        }
     }
 }
 
