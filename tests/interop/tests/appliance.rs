@@ -12,6 +12,10 @@ use std::time::{Duration, Instant};
 use interop::{Kind, wait_for};
 use shop::{Listener, Shop};
 
+#[path = "appliance/devices.rs"]
+mod devices;
+#[path = "appliance/meter.rs"]
+mod meter;
 #[path = "appliance/shop.rs"]
 mod shop;
 

@@ -96,17 +96,41 @@ impl Listener {
 
     /// Listens, and is known to.
     pub(crate) fn at(addr: &str, subject: &str) -> Self {
+        Self::of(addr, "u", subject)
+    }
+
+    /// As that user.
+    pub(crate) fn of(addr: &str, user: &str, subject: &str) -> Self {
         let mut stream = TcpStream::connect(addr).unwrap();
         stream.set_read_timeout(Some(BOUND)).unwrap();
-        let mut lines = BufReader::new(stream.try_clone().unwrap());
-        let connect = "CONNECT {\"verbose\":false,\"user\":\"u\",\"pass\":\"p\"}";
+        let lines = BufReader::new(stream.try_clone().unwrap());
+        let connect = format!("CONNECT {{\"verbose\":false,\"user\":\"{user}\",\"pass\":\"p\"}}");
         write!(stream, "{connect}\r\nSUB {subject} 1\r\nPING\r\n").unwrap();
-        let mut line = String::new();
-        while line.trim() != "PONG" {
-            line.clear();
-            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "cut off");
+        let mut it = Self { stream, lines };
+        it.said();
+        it
+    }
+
+    /// Publishes, and leaves the answer to come.
+    pub(crate) fn say(&mut self, subject: &str, reply: &str, payload: &str) {
+        let size = payload.len();
+        write!(self.stream, "PUB {subject} {reply} {size}\r\n{payload}\r\n").unwrap();
+    }
+
+    /// Publishes, and what the server has to say to that.
+    pub(crate) fn dare(&mut self, subject: &str, payload: &str) -> String {
+        self.say(subject, "", payload);
+        write!(self.stream, "PING\r\n").unwrap();
+        self.said()
+    }
+
+    /// All that was said up to a `PONG`.
+    fn said(&mut self) -> String {
+        let mut all = String::new();
+        while !all.ends_with("PONG\r\n") {
+            assert_ne!(self.lines.read_line(&mut all).unwrap(), 0, "cut off");
         }
-        Self { stream, lines }
+        all
     }
 
     /// The next message: its subject and what it says.
