@@ -15,12 +15,22 @@ pub(crate) struct Output {
     why: &'static str,
     /// When it goes back by itself.
     until: Option<Instant>,
-    /// What it was switched to for certain.
-    shown: Option<bool>,
+    known: Known,
     /// What it is being switched to.
     under_way: Option<bool>,
     /// Who wants to know how it went.
     askers: Vec<String>,
+}
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    /// It was switched to that.
+    Is(bool),
+    /// It could not be switched to that: how it is now nobody knows, and it is not tried again
+    /// until somebody wants something.
+    Not(bool),
 }
 
 /// Requests that wait for one switch.
@@ -57,7 +67,7 @@ impl Output {
             wanted: options.safe,
             why: "start",
             until: None,
-            shown: None,
+            known: Known::Nothing,
             under_way: None,
             askers: Vec::new(),
         }
@@ -65,25 +75,23 @@ impl Output {
 
     /// The state that is to be switched to now.
     pub(crate) fn switch(&mut self) -> Option<bool> {
-        if self.under_way.is_some() || self.shown == Some(self.wanted) {
+        let was_tried = [Known::Is(self.wanted), Known::Not(self.wanted)].contains(&self.known);
+        if self.under_way.is_some() || was_tried {
             return None;
         }
         self.under_way = Some(self.wanted);
         self.under_way
     }
 
-    /// It was switched, or not. A switch that failed is tried again with the next command only.
+    /// It was switched, or not.
     pub(crate) fn switched(&mut self, fault: Option<&str>) -> Outcome {
         let done = self.under_way.take();
-        let changed = done != self.shown && fault.is_none();
-        self.shown = match fault {
-            None => done,
-            Some(_) => None,
+        let changed = done != self.shown() && fault.is_none();
+        let known = |on| match fault {
+            None => Known::Is(on),
+            Some(_) => Known::Not(on),
         };
-        if fault.is_some() {
-            self.wanted = done.unwrap_or(self.wanted);
-            self.shown = done;
-        }
+        self.known = done.map_or(self.known, known);
         Outcome {
             // Those who want something newer wait for that.
             askers: if fault.is_some() || done == Some(self.wanted) {
@@ -106,7 +114,7 @@ impl Output {
             .then(|| lasts.into_iter().chain(self.max_on).min())
             .flatten()
             .map(|lasts| now + lasts);
-        if self.shown == Some(on) && self.under_way.is_none() {
+        if self.known == Known::Is(on) && self.under_way.is_none() {
             return Heed::AnswerNow;
         }
         match asker {
@@ -134,7 +142,7 @@ impl Output {
 
     pub(crate) fn go_safe(&mut self, why: &'static str) {
         self.until = None;
-        if self.wanted != self.safe {
+        if self.wanted != self.safe || self.known == Known::Not(self.safe) {
             self.want(self.safe, why);
         }
     }
@@ -145,7 +153,10 @@ impl Output {
 
     /// `None`: nobody knows.
     pub(crate) fn shown(&self) -> Option<bool> {
-        self.shown
+        match self.known {
+            Known::Is(on) => Some(on),
+            Known::Nothing | Known::Not(_) => None,
+        }
     }
 
     /// For how long it stays as it is.
@@ -156,6 +167,9 @@ impl Output {
     fn want(&mut self, on: bool, why: &'static str) {
         self.wanted = on;
         self.why = why;
+        if self.known == Known::Not(on) {
+            self.known = Known::Nothing;
+        }
     }
 }
 
@@ -303,6 +317,28 @@ mod tests {
             (outcome.fault.as_deref(), outcome.changed),
             (Some("no such line"), None)
         );
+    }
+
+    #[test]
+    fn a_switch_that_failed_is_not_taken_for_done() {
+        let mut relay = output(None, LinkLoss::Safe);
+        relay.command(at(1), ON, Some("a"));
+        relay.switch();
+        let outcome = relay.switched(Some("no such line"));
+        assert_eq!((outcome.askers.len(), relay.shown()), (1, None));
+        assert_eq!(relay.switch(), None, "nobody asked for it again");
+        assert_eq!(relay.command(at(2), ON, Some("b")), Heed::AnswerLater);
+        assert_eq!(relay.switch(), Some(true), "now somebody did");
+        // The line to the hub is lost while it is switched, which fails: safe is what counts.
+        relay.link_lost();
+        relay.switched(Some("no such line"));
+        assert_eq!(relay.switch(), Some(false));
+        relay.switched(Some("no such line"));
+        assert_eq!((relay.switch(), relay.shown()), (None, None));
+        relay.go_safe("stop");
+        assert_eq!(relay.switch(), Some(false), "the end tries once more");
+        assert_eq!(relay.switched(None).changed, Some("stop"));
+        assert_eq!(relay.shown(), Some(false));
     }
 
     #[test]
