@@ -1,3 +1,5 @@
+mod peer;
+
 use core::cell::RefCell;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +13,9 @@ use crate::plan::Plan;
 use crate::pool::place_of;
 use crate::route::{Dialed, Reason, Route, Told};
 use crate::target::Target;
+use peer::{Peer, Seat};
+
+pub(crate) use peer::Parked;
 
 /// What the routes of one server know of each other. Clones are the same mesh.
 ///
@@ -34,23 +39,6 @@ pub(crate) struct ClusterName {
     pub(crate) name: String,
     /// Whether it was made up, and is given up for another.
     pub(crate) is_dynamic: bool,
-}
-
-/// A server that is connected.
-#[derive(Debug)]
-struct Peer {
-    /// As it said it, with where it is found.
-    info: ServerInfo,
-    pool: Vec<Option<LinkId>>,
-    pinned: BTreeMap<Box<str>, LinkId>,
-    /// Whether one of its connections leads to a configured address.
-    is_configured: bool,
-    /// Whether one of the pool was lost: what it was told of others may be lost, too.
-    has_lost: bool,
-    /// Routes that wait for its places to become free.
-    parked: Vec<LinkId>,
-    /// How to find it again: what others told of it while it was here.
-    told: Option<Told>,
 }
 
 /// The place of a connection among those to the same server.
@@ -104,6 +92,8 @@ pub(crate) struct Left {
     pub(crate) is_last: bool,
     /// Routes that may have a place now.
     pub(crate) parked: Vec<LinkId>,
+    /// The route that has to fill the pool.
+    pub(crate) grower: Option<LinkId>,
     /// How to find that server again.
     pub(crate) told: Option<Told>,
 }
@@ -206,22 +196,20 @@ impl Mesh {
         let id: Box<str> = asked.info.server_id.as_str().into();
         let account = asked.account.map(str::to_owned);
         state.coming.remove(&(id.clone(), account));
-        let peer = state.peers.entry(id).or_insert_with(|| Peer {
-            info: asked.info.clone(),
-            pool: Vec::new(),
-            pinned: BTreeMap::new(),
-            is_configured: false,
-            has_lost: false,
-            parked: Vec::new(),
-            told: None,
-        });
+        let peer = state.peers.entry(id);
+        let peer = peer.or_insert_with(|| Peer::new(asked.info.clone()));
         peer.is_configured |= asked.is_configured;
+        peer.is_opened(asked.link);
         let is_pool_new = peer.pool.iter().all(Option::is_none);
         let is_pinned = matches!(place, Place::Pinned(_));
         let follows = !is_pinned && core::mem::take(&mut peer.has_lost);
+        let seat = Seat {
+            link: asked.link,
+            is_dialed: asked.index.is_none(),
+        };
         match &place {
-            Place::Only => peer.set(0, asked.link),
-            Place::Pool(index) => peer.set(*index, asked.link),
+            Place::Only => peer.set(0, seat),
+            Place::Pool(index) => peer.set(*index, seat),
             Place::Pinned(account) => {
                 peer.pinned.insert(account.clone(), asked.link);
             }
@@ -250,6 +238,8 @@ impl Mesh {
         }
         peer.has_lost |= !matches!(place, Place::Pinned(_));
         let parked = core::mem::take(&mut peer.parked);
+        let parked = parked.into_iter().map(|parked| parked.link).collect();
+        let grower = peer.grower();
         let is_last = peer.links().next().is_none();
         let told = peer.told.clone();
         if is_last {
@@ -258,22 +248,40 @@ impl Mesh {
         Left {
             is_last,
             parked,
+            grower,
             told,
         }
     }
 
-    /// A route, perhaps to a configured address, waits for a place; false when there is none to
-    /// wait for.
-    pub(crate) fn park(&self, server_id: &str, link: LinkId, is_configured: bool) -> bool {
+    /// Whether this connection is the one that has to open a further one of its pool: a place is
+    /// free, it is the first of those that we dialed, and nobody else is at it.
+    pub(crate) fn has_to_grow(&self, server_id: &str, link: LinkId) -> bool {
+        let state = self.0.borrow();
+        let peer = state.peers.get(server_id);
+        peer.is_some_and(|peer| peer.grower() == Some(link) && peer.opening.is_none())
+            && self.has_room(server_id)
+    }
+
+    /// A route opens a further connection of a pool; false when another one does.
+    pub(crate) fn opens(&self, server_id: &str, link: LinkId) -> bool {
         let mut state = self.0.borrow_mut();
-        let Some(peer) = state.peers.get_mut(server_id) else {
-            return false;
-        };
-        peer.is_configured |= is_configured;
-        if !peer.parked.contains(&link) {
-            peer.parked.push(link);
+        let peer = state.peers.get_mut(server_id);
+        peer.is_none_or(|peer| *peer.opening.get_or_insert(link) == link)
+    }
+
+    /// That route is done, or gave up.
+    pub(crate) fn is_opened(&self, server_id: &str, link: LinkId) {
+        if let Some(peer) = self.0.borrow_mut().peers.get_mut(server_id) {
+            peer.is_opened(link);
         }
-        true
+    }
+
+    /// A route waits for a place; false when there is none to wait for, or another that was told
+    /// of the same waits already.
+    pub(crate) fn park(&self, server_id: &str, parked: Parked) -> bool {
+        let mut state = self.0.borrow_mut();
+        let peer = state.peers.get_mut(server_id);
+        peer.is_some_and(|peer| peer.park(parked))
     }
 
     /// Whether a route that waits, perhaps one for an account, would have a place.
@@ -374,6 +382,10 @@ impl Mesh {
     /// Another server told of one that is connected: its connections may be dead already.
     pub(crate) fn remember(&self, server_id: &str, told: Told) {
         if let Some(peer) = self.0.borrow_mut().peers.get_mut(server_id) {
+            let told = match peer.told.take() {
+                Some(before) => told.after(before),
+                None => told,
+            };
             peer.told = Some(told);
         }
     }
@@ -458,38 +470,6 @@ impl State {
                 Some(_) => Err(NoPlace::Taken),
             },
         }
-    }
-}
-
-impl Peer {
-    fn at(&self, index: usize) -> Option<LinkId> {
-        self.pool.get(index).copied().flatten()
-    }
-
-    fn free(&self, size: usize) -> Option<usize> {
-        (0..size).find(|index| self.at(*index).is_none())
-    }
-
-    fn set(&mut self, index: usize, link: LinkId) {
-        if self.pool.len() <= index {
-            self.pool.resize(index + 1, None);
-        }
-        if let Some(place) = self.pool.get_mut(index) {
-            *place = Some(link);
-        }
-    }
-
-    fn clear(&mut self, index: usize, link: LinkId) {
-        if let Some(place) = self.pool.get_mut(index)
-            && *place == Some(link)
-        {
-            *place = None;
-        }
-    }
-
-    fn links(&self) -> impl Iterator<Item = LinkId> {
-        let pool = self.pool.iter().flatten();
-        pool.chain(self.pinned.values()).copied()
     }
 }
 

@@ -6,12 +6,12 @@ mod login;
 
 use core::net::IpAddr;
 
-use frond_broker::{Level, Packs, ServerUrls, Settled, Upcalls};
+use frond_broker::{Level, LinkId, Packs, ServerUrls, Settled, Upcalls};
 use frond_clock::{Instant, Now};
 use frond_wire::{RouteConnect, ServerInfo, encode};
 
 use crate::limits::{BACKOFF_MAX, GREETING_TIMEOUT, RECONNECT_INTERVAL};
-use crate::mesh::{Asked, Joined, Mesh, NoPlace, Place};
+use crate::mesh::{Asked, Joined, Mesh, NoPlace, Parked, Place};
 use crate::session::{PeerFacts, Session};
 use crate::target::Target;
 
@@ -122,11 +122,27 @@ impl Dialed {
         }
     }
 
-    /// What another server told of is not being dialed any more.
-    fn is_given_up(&self, mesh: &Mesh) {
-        if let Reason::Told { server_id, .. } = &self.reason {
-            mesh.give_up(server_id, self.account.as_deref());
+    /// What another server told of, or a further one of the pool, is not being dialed any more.
+    fn is_given_up(&self, mesh: &Mesh, link: LinkId) {
+        match &self.reason {
+            Reason::Configured => {}
+            Reason::Further { server_id, .. } => mesh.is_opened(server_id, link),
+            Reason::Told { server_id, .. } => mesh.give_up(server_id, self.account.as_deref()),
         }
+    }
+
+    /// As it waits for its place, if it is of any use there.
+    fn parked(&self, link: LinkId) -> Option<Parked> {
+        let is_configured = match &self.reason {
+            Reason::Configured => true,
+            Reason::Told { .. } => false,
+            Reason::Further { .. } => return None,
+        };
+        Some(Parked {
+            link,
+            account: self.account.clone(),
+            is_configured,
+        })
     }
 
     const fn gossip(&self) -> i64 {
@@ -318,7 +334,7 @@ impl Route {
                 }
                 encode::info(up.out(), &own);
             }
-            dialed.is_given_up(&self.mesh);
+            dialed.is_given_up(&self.mesh, up.link());
             dialed.logged = None;
             dialed.has_been_up = true;
         }
@@ -355,11 +371,8 @@ impl Route {
         let is_parked = match &mut self.side {
             Side::Dialed(dialed) => {
                 (dialed.attempts, dialed.down_since) = (0, None);
-                match &dialed.reason {
-                    Reason::Configured => self.mesh.park(server_id, up.link(), true),
-                    Reason::Told { .. } => self.mesh.park(server_id, up.link(), false),
-                    Reason::Further { .. } => false,
-                }
+                let parked = dialed.parked(up.link());
+                parked.is_some_and(|parked| self.mesh.park(server_id, parked))
             }
             Side::Accepted => false,
         };
@@ -395,7 +408,7 @@ impl Route {
     /// This route is of no more use.
     fn end(&mut self, up: &mut dyn Upcalls) {
         if let Side::Dialed(dialed) = &self.side {
-            dialed.is_given_up(&self.mesh);
+            dialed.is_given_up(&self.mesh, up.link());
         }
         self.state = State::Ended;
         up.detach();
@@ -457,8 +470,10 @@ impl Route {
         if let Some(told) = left.told.filter(|_| !self.dials_again()) {
             self.pursue(id, &told, up);
         }
-        for parked in left.parked {
-            up.wake(parked);
+        // A dialer comes back to its place; that of an accepted connection is for others to fill.
+        let grower = left.grower.filter(|_| matches!(self.side, Side::Accepted));
+        for other in left.parked.into_iter().chain(grower) {
+            up.wake(other);
         }
     }
 }

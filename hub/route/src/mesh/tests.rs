@@ -122,12 +122,20 @@ fn who_is_told_of_is_dialed_once() {
     assert!(!mesh.welcomes("NOTHER", Some("A"), &target));
 }
 
+fn parked(link: u32, is_configured: bool) -> Parked {
+    Parked {
+        link: LinkId(link),
+        account: None,
+        is_configured,
+    }
+}
+
 #[test]
 fn parked_routes_are_woken_when_a_place_is_free() {
     let (mesh, info) = (mesh(Some(1), &[]), peer(1));
-    assert!(!mesh.park("NPEER", LinkId(9), true));
+    assert!(!mesh.park("NPEER", parked(9, true)));
     mesh.join(asked(1, &info, Some(0))).unwrap();
-    assert!(mesh.park("NPEER", LinkId(9), true));
+    assert!(mesh.park("NPEER", parked(9, true)));
     let left = mesh.leave("NPEER", &Place::Pool(0), LinkId(1));
     assert_eq!((left.is_last, left.parked), (true, vec![LinkId(9)]));
     assert!(!mesh.has("NPEER"));
@@ -179,4 +187,36 @@ fn a_server_that_was_told_of_and_lost_is_dialed_by_one_route() {
     assert!(!mesh.welcomes("NPEER", None, &target));
     mesh.give_up("NPEER", None);
     assert!(mesh.welcomes("NPEER", None, &target));
+}
+
+/// However often a server is told of, one route waits for each of its places.
+#[test]
+fn routes_to_what_was_told_do_not_pile_up() {
+    let (mesh, info) = (mesh(Some(1), &[]), peer(1));
+    mesh.join(asked(1, &info, Some(0))).unwrap();
+    let parks = |link, is_configured| mesh.park("NPEER", parked(link, is_configured));
+    assert!(parks(7, false) && parks(7, false) && !parks(8, false));
+    assert!(parks(9, true));
+    let left = mesh.leave("NPEER", &Place::Pool(0), LinkId(1));
+    assert_eq!(left.parked, [LinkId(7), LinkId(9)]);
+}
+
+/// Nobody comes back to the place of an accepted connection; the first dialed one fills it.
+#[test]
+fn one_dialed_connection_at_a_time_fills_the_pool() {
+    let (mesh, info) = (mesh(Some(3), &[]), peer(3));
+    mesh.join(asked(1, &info, Some(0))).unwrap();
+    for link in [2, 3] {
+        mesh.join(asked(link, &info, None)).unwrap();
+    }
+    let growers = || (1..=3).filter(|link| mesh.has_to_grow("NPEER", LinkId(*link)));
+    assert_eq!(growers().count(), 0);
+    let left = mesh.leave("NPEER", &Place::Pool(0), LinkId(1));
+    assert_eq!((left.grower, left.is_last), (Some(LinkId(2)), false));
+    assert_eq!(growers().collect::<Vec<_>>(), [2]);
+    assert!(mesh.opens("NPEER", LinkId(4)) && mesh.opens("NPEER", LinkId(4)));
+    assert!(!mesh.opens("NPEER", LinkId(5)));
+    assert_eq!(growers().count(), 0);
+    mesh.is_opened("NPEER", LinkId(4));
+    assert_eq!(growers().collect::<Vec<_>>(), [2]);
 }

@@ -15,6 +15,11 @@ impl Route {
         let Side::Dialed(dialed) = &mut self.side else {
             return;
         };
+        if let Reason::Further { server_id, .. } = &dialed.reason
+            && !self.mesh.opens(server_id, up.link())
+        {
+            return self.end(up);
+        }
         self.said = None;
         dialed.attempts += 1;
         self.state = State::Dialing {
@@ -49,6 +54,7 @@ impl Route {
         let jitter = Duration::from_nanos(up.random().below(jitter));
         let was_up = dialed.attempts == 0;
         let down_since = *dialed.down_since.get_or_insert(now.mono);
+        dialed.reason.age();
         let account = dialed.account.as_deref();
         if let Reason::Told { server_id, .. } = &dialed.reason {
             self.mesh.expect(server_id, account);

@@ -17,6 +17,35 @@ pub(crate) struct Told {
     accounts: Vec<Option<String>>,
 }
 
+impl Told {
+    /// To be kept for later.
+    fn aged(mut self) -> Self {
+        self.reason.age();
+        self
+    }
+
+    /// News of one account is none of the others.
+    pub(crate) fn after(mut self, before: Self) -> Self {
+        for account in before.accounts {
+            if !self.accounts.contains(&account) {
+                self.accounts.push(account);
+            }
+        }
+        self
+    }
+}
+
+impl Reason {
+    /// What was told is old: who told it may have told nobody else of what came since, so who
+    /// connects does.
+    pub(super) const fn age(&mut self) {
+        match self {
+            Self::Told { gossip, .. } => *gossip = GOSSIP_OVERRIDE,
+            Self::Configured | Self::Further { .. } => {}
+        }
+    }
+}
+
 impl Route {
     /// Tells the other servers of a new one.
     ///
@@ -80,7 +109,7 @@ impl Route {
             accounts,
         };
         self.pursue(&info.server_id, &told, up);
-        self.mesh.remember(&info.server_id, told);
+        self.mesh.remember(&info.server_id, told.aged());
     }
 
     /// Dials a server that others told of, unless it is connected or dialed.
@@ -155,3 +184,33 @@ pub(super) fn urls_of(info: &ServerInfo) -> ServerUrls {
 const GOSSIP_DEFAULT: i64 = 0;
 const GOSSIP_DISABLED: i64 = 1;
 const GOSSIP_OVERRIDE: i64 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(account: Option<&str>) -> Told {
+        Told {
+            target: Target::told("nats-route://127.0.0.1:1/").unwrap(),
+            reason: Reason::Told {
+                server_id: "NPEER".to_owned(),
+                gossip: GOSSIP_DEFAULT,
+            },
+            accounts: vec![account.map(str::to_owned)],
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_one_account_does_not_hide_the_others() {
+        let both = told(Some("A")).after(told(None)).after(told(Some("A")));
+        assert_eq!(both.accounts, [Some("A".to_owned()), None]);
+    }
+
+    #[test]
+    fn who_connects_to_what_was_told_long_ago_tells_the_others() {
+        let Reason::Told { gossip, .. } = told(None).aged().reason else {
+            panic!("it is still something told");
+        };
+        assert_eq!(gossip, GOSSIP_OVERRIDE);
+    }
+}

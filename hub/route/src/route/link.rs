@@ -177,14 +177,15 @@ impl Link for Route {
     fn on_time(&mut self, now: Now, up: &mut dyn Upcalls) {
         if let State::Parked { server_id } = &self.state {
             // Woken: its place may be free.
-            let account = match &self.side {
-                Side::Dialed(dialed) => dialed.account.as_deref(),
-                Side::Accepted => None,
+            let Side::Dialed(dialed) = &mut self.side else {
+                return;
             };
-            let is_free = self.mesh.has_place(server_id, account);
-            if !is_free && self.mesh.park(server_id, up.link(), false) {
+            let is_free = self.mesh.has_place(server_id, dialed.account.as_deref());
+            let parked = dialed.parked(up.link()).filter(|_| !is_free);
+            if parked.is_some_and(|parked| self.mesh.park(server_id, parked)) {
                 return;
             }
+            dialed.reason.age();
             let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
             let jitter = core::time::Duration::from_nanos(up.random().below(jitter));
             self.state = State::Waiting {
@@ -192,6 +193,7 @@ impl Link for Route {
             };
             return;
         }
+        self.fill(now, up);
         if self.deadline().is_none_or(|deadline| now.mono < deadline) {
             return;
         }
@@ -264,6 +266,17 @@ impl Route {
     fn is_settled(&mut self) {
         if let Side::Dialed(dialed) = &mut self.side {
             (dialed.attempts, dialed.down_since) = (0, None);
+        }
+    }
+
+    /// A place of the pool may have become free that nobody comes back to.
+    fn fill(&mut self, now: Now, up: &mut dyn Upcalls) {
+        if let State::Up { session, grows } = &mut self.state
+            && !*grows
+            && self.mesh.has_to_grow(&session.peer.id, up.link())
+        {
+            *grows = true;
+            session.ping(now, up);
         }
     }
 
