@@ -15,7 +15,8 @@ use std::time::Duration;
 use fleet::Fleet;
 use interop::{Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
 
-const BOUND: Duration = Duration::from_secs(20);
+/// The box looks around every ten seconds, and more than once.
+const BOUND: Duration = Duration::from_secs(60);
 
 fn logged(server: &Server, words: &str) {
     wait_for(words, BOUND, || server.log().contains(words).then_some(()));
