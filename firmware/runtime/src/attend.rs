@@ -134,12 +134,24 @@ async fn open(core: Rc<Core>, mut comers: UnboundedReceiver<OwnedFd>) {
     }
 }
 
-/// Looks now and then how the server is, and tells.
+/// Looks now and then how the server is, and tells. Where nobody would do anything with it, nothing
+/// is looked at: an idle server stays as small as it is.
 async fn look(core: Rc<Core>, beside: Beside) {
+    // systemd's word for it that it wants signs of life.
+    let is_watched = std::env::var_os("WATCHDOG_USEC").is_some();
+    let mut had_field = false;
     loop {
-        core.with_node(|node| beside.tell(Turn::Options(node.config())));
-        beside.tell(Turn::Condition(condition(&core)));
-        pause(LOOK_EVERY).await;
+        let has_field = core.with_node(|node| node.config().appliance.is_some());
+        if has_field || had_field || is_watched {
+            core.with_node(|node| beside.tell(Turn::Options(node.config())));
+            beside.tell(Turn::Condition(condition(&core)));
+        }
+        had_field = has_field;
+        if has_field || is_watched {
+            pause(LOOK_EVERY).await;
+        } else {
+            core.reloaded.notified().await;
+        }
     }
 }
 

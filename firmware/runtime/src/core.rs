@@ -55,6 +55,8 @@ pub(crate) struct Core {
     pub(crate) alarm: Notify,
     /// Rung when reading may go on after the disk caught up.
     pub(crate) caught_up: Notify,
+    /// Rung when another configuration is in force.
+    pub(crate) reloaded: Notify,
     tls: Contexts,
     scratch: Rc<Scratch>,
     /// Those whose TLS handshake comes before anything else.
@@ -96,6 +98,7 @@ impl Core {
             meter: RefCell::new(meter),
             alarm: Notify::new(),
             caught_up: Notify::new(),
+            reloaded: Notify::new(),
             tls,
             scratch: Scratch::new(),
             shaking: Waiting::default(),

@@ -57,6 +57,7 @@ fn try_reload(
         tracing::error!("the log goes on where it is: {error}");
     }
     core.meter().borrow_mut().reloaded(now, &new.digest);
+    core.reloaded.notify_one();
     log.set_detail(detail(&new));
     *options = new;
     Ok(())
