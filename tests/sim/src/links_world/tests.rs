@@ -70,8 +70,9 @@ fn a_broken_link_is_noticed() {
         (Variant::Resting, "not healed"),
         (Variant::Grabbing, "reached 2 members"),
     ] {
-        let (_, report) = first_broken(0..60, variant).expect("nobody noticed");
-        let why = report.verdict.unwrap_err();
-        assert!(why.contains(words), "{variant:?}: {why}");
+        // What breaks first may be another promise; this one has to break somewhere.
+        let says = |why: String| why.contains(words);
+        let is_noticed = (0..60).any(|seed| run(seed, variant).verdict.is_err_and(says));
+        assert!(is_noticed, "nobody noticed {variant:?}");
     }
 }
