@@ -57,9 +57,10 @@ impl Names {
             if !there.iter().any(|other| other == name) {
                 continue;
             }
+            // One whose sync fails says nothing of what is in it: it is no damaged one.
+            settle(disk, name)?;
             // A file that cannot be read is a damaged one: nothing that is whole depends on it.
-            let bytes = settle(disk, name).and_then(|()| read_all(disk, name));
-            let bytes = bytes.inspect_err(|error| {
+            let bytes = read_all(disk, name).inspect_err(|error| {
                 tracing::warn!(name, %error, "a file that names the streams cannot be read");
             });
             let bytes = bytes.ok().and_then(|bytes| vault.decrypt_whole(bytes));
