@@ -7,15 +7,12 @@
     reason = "tests fail by panicking, and write files"
 )]
 
-#[path = "ota/fleet.rs"]
-mod fleet;
-
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::fleet::Fleet;
 use async_nats::ConnectOptions;
-use fleet::Fleet;
 use interop::{Browser, Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
 use serde_json::Value;
 

@@ -127,7 +127,7 @@ async fn nats_top_shows_the_same() {
 
 /// The families and labels that prometheus-nats-exporter v0.20.1 makes of a nats-server 2.15.1 with
 /// a stream, a mirror, a source and a consumer, all its collectors on: `type name label,label`.
-const EXPORTED: &str = include_str!("../exporter.txt");
+const EXPORTED: &str = include_str!("../../exporter.txt");
 
 #[tokio::test]
 async fn dashboards_made_for_the_exporter_fit() {

@@ -14,8 +14,8 @@ use futures_util::StreamExt as _;
 use interop::{Kind, Server, Setup};
 use serde_json::Value;
 
-use crate::BOUND;
-use crate::realm::{Creds, Realm, key, now_s, user_of};
+use crate::operator::BOUND;
+use crate::operator::realm::{Creds, Realm, key, now_s, user_of};
 
 /// The accounts, and who may come without being asked about.
 struct World {

@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt as _;
 
-use crate::seen::{Seen, connect};
+use crate::schemas::seen::{Seen, connect};
 
 pub(crate) async fn services(seen: &mut Seen) {
     let mut asked = seen.client.subscribe("help").await.unwrap();

@@ -6,13 +6,10 @@
     reason = "tests fail by panicking, and write files"
 )]
 
-#[path = "ota/fleet.rs"]
-mod fleet;
-
 use std::process::Command;
 use std::time::Duration;
 
-use fleet::Fleet;
+use crate::fleet::Fleet;
 use interop::{Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
 
 /// The box looks around every ten seconds, and more than once.

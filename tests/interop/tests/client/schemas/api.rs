@@ -3,7 +3,7 @@
 use interop::http_get;
 use serde_json::{Value, json};
 
-use crate::seen::{Seen, connect};
+use crate::schemas::seen::{Seen, connect};
 
 /// Streams of every kind, and what is told of them.
 pub(crate) async fn streams(seen: &mut Seen) {

@@ -27,7 +27,7 @@ const WAYS: &[(Kind, Kind)] = &[
     (Kind::Hub, Kind::Leaf),
 ];
 /// A backup that nats-server 2.14.0 made, in the form of before 2.15.
-const TAR: &[u8] = include_bytes!("../../../firmware/backup/tests/data/stream-2.14.0.tar.s2");
+const TAR: &[u8] = include_bytes!("../../../../firmware/backup/tests/data/stream-2.14.0.tar.s2");
 
 /// Gaps, headers, ids, times to live; a consumer that is behind and one that saw nothing.
 async fn fill(client: &Client, name: &str, more: &Value) {

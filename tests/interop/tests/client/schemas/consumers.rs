@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::seen::{Seen, pull};
+use crate::schemas::seen::{Seen, pull};
 
 pub(crate) async fn all(seen: &mut Seen) {
     for n in 0..3 {

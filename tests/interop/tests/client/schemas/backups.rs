@@ -5,7 +5,7 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::seen::{BOUND, Seen};
+use crate::schemas::seen::{BOUND, Seen};
 
 pub(crate) async fn both_ways(seen: &mut Seen) {
     let client = seen.client.clone();

@@ -20,12 +20,12 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use self::realm::{Creds, Realm, key, now_s, user_of};
 use async_nats::{Client, Event, HeaderMap};
 use bytes::Bytes;
 use frond_account::jwt::{ClaimedExport, ClaimedImport, ClaimedKind, UserScope};
 use futures_util::StreamExt as _;
 use interop::{Kind, Server, Setup, free_port, wait_for, wait_for_async};
-use realm::{Creds, Realm, key, now_s, user_of};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use interop::{Kind, complaints};
 
-use seen::Seen;
+use self::seen::Seen;
 
 /// Schema and complaint of what nats-server says itself.
 const DEPARTURES: &[(&str, &str)] = &[

@@ -9,14 +9,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use self::shop::{Listener, Shop};
 use interop::{Kind, wait_for};
-use shop::{Listener, Shop};
 
-#[path = "appliance/devices.rs"]
 mod devices;
-#[path = "appliance/meter.rs"]
 mod meter;
-#[path = "appliance/shop.rs"]
 mod shop;
 
 const BOUND: Duration = Duration::from_secs(20);

@@ -6,15 +6,13 @@
     reason = "tests fail by panicking"
 )]
 
-mod callout {
-    pub(crate) mod service;
-}
+mod service;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use callout::service::{Keys, Sealing, Service};
+use self::service::{Keys, Sealing, Service};
 use interop::{Kind, Server, Setup, wait_for};
 use serde_json::Value;
 

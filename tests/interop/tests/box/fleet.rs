@@ -1,5 +1,11 @@
 //! Those who sign.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking, and look at clocks"
+)]
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use frond_account::nkey::{KeyPair, Role};
@@ -36,7 +42,6 @@ impl Fleet {
     }
 
     /// For one box.
-    #[allow(dead_code, reason = "not every test file needs it")]
     pub(crate) fn bundle_for(&self, device: &str, version: u64, config: &str) -> Vec<u8> {
         self.signed(sealed(version, config, Target::Device(device.to_owned())))
     }
@@ -49,7 +54,6 @@ impl Fleet {
     }
 
     /// Signed by somebody else.
-    #[allow(dead_code, reason = "not every test file needs it")]
     pub(crate) fn forged(&self, version: u64, config: &str) -> Vec<u8> {
         let mut sealed = sealed(version, config, Target::Everyone);
         sealed.bundle.sign(Purpose::Bundle, &self.root);

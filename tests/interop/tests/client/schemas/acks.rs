@@ -4,7 +4,7 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::seen::{BOUND, PUB_ACK, Seen};
+use crate::schemas::seen::{BOUND, PUB_ACK, Seen};
 
 pub(crate) async fn publish(seen: &mut Seen) {
     let id = [("Nats-Msg-Id", "same")];

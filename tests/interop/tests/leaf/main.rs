@@ -1,0 +1,8 @@
+//! Leafnode links with Frond and nats-server on either end.
+
+mod leaf_clusters;
+mod leaf_compression;
+mod leaf_gossip;
+mod leaf_names;
+mod leaf_proxies;
+mod link;

@@ -1,0 +1,9 @@
+//! Routes and gateways with Frond and nats-server in one system.
+
+mod field_reports_mesh;
+mod gateways;
+mod gateways_reach;
+mod routes;
+mod routes_change;
+mod routes_login;
+mod tracing_mesh;

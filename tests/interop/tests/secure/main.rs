@@ -1,0 +1,8 @@
+//! Every way in: TLS, WebSocket, operator mode, authorization services, trusted proxies.
+
+mod callout;
+mod operator;
+mod proxies;
+mod tls;
+mod tls_tools;
+mod websocket;
