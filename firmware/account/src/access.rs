@@ -74,24 +74,27 @@ impl Permissions {
             let found = Found::among(&rules.allow, filter, queue);
             found.queue.unwrap_or(found.plain)
         };
-        allowed
-            && (rules.deny.is_empty() || {
-                let found = Found::among(&rules.deny, filter, queue);
-                !found.plain && found.queue != Some(true)
-            })
+        allowed && Found::among(&rules.deny, filter, queue).denies_nothing()
     }
 
-    /// Whether messages for a subscription to `filter` must be checked one by one with
-    /// [`Permissions::may_receive`].
+    /// Whether messages for a subscription to `filter`, alone or in a queue group, must be
+    /// checked one by one with [`Permissions::may_receive`].
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `loadMsgDenyFilterIfNeeded`
     #[must_use]
-    pub fn must_filter(&self, filter: &str) -> bool {
-        !is_literal(filter) && plain(&self.subscribe.deny).any(|deny| overlaps(deny, filter))
+    pub fn must_filter(&self, filter: &str, queue: Option<&str>) -> bool {
+        let mut denies = self.subscribe.deny.iter().filter_map(|deny| parts(deny));
+        !is_literal(filter)
+            && denies
+                .any(|(deny, named)| (named.is_none() || queue.is_some()) && overlaps(deny, filter))
     }
 
-    /// Whether no plain deny forbids to receive this subject.
+    /// Whether no deny forbids to receive this subject, as a member of `queue` if there is one.
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `checkDenySub`
     #[must_use]
-    pub fn may_receive(&self, subject: &str) -> bool {
-        !plain(&self.subscribe.deny).any(|deny| is_subset(subject, deny))
+    pub fn may_receive(&self, subject: &str, queue: Option<&str>) -> bool {
+        Found::among(&self.subscribe.deny, subject, queue).denies_nothing()
     }
 }
 
@@ -110,8 +113,7 @@ impl Found {
             queue: None,
         };
         for entry in entries {
-            let mut words = entry.split_ascii_whitespace();
-            let (Some(subject), named) = (words.next(), words.next()) else {
+            let Some((subject, named)) = parts(entry) else {
                 continue;
             };
             if !is_subset(filter, subject) {
@@ -127,13 +129,17 @@ impl Found {
         }
         found
     }
+
+    /// Of a deny list.
+    fn denies_nothing(&self) -> bool {
+        !self.plain && self.queue != Some(true)
+    }
 }
 
-fn plain(entries: &[Box<str>]) -> impl Iterator<Item = &str> {
-    entries
-        .iter()
-        .map(|entry| entry.trim())
-        .filter(|entry| !entry.contains([' ', '\t']))
+/// The subject of an entry and the queue it is about.
+fn parts(entry: &str) -> Option<(&str, Option<&str>)> {
+    let mut words = entry.split_ascii_whitespace();
+    Some((words.next()?, words.next()))
 }
 
 #[cfg(test)]
@@ -209,10 +215,35 @@ mod tests {
             subscribe: rules(&[], &["a.secret", "b.> q"]),
             ..Permissions::default()
         };
-        assert!(permissions.may_subscribe("a.*", None) && permissions.must_filter("a.*"));
+        assert!(permissions.may_subscribe("a.*", None) && permissions.must_filter("a.*", None));
         assert!(!permissions.may_subscribe("a.secret", None));
-        assert!(!permissions.must_filter("c.*") && !permissions.must_filter("a.b"));
-        assert!(permissions.may_receive("a.b") && !permissions.may_receive("a.secret"));
+        assert!(!permissions.must_filter("c.*", None) && !permissions.must_filter("a.b", None));
+        assert!(permissions.may_receive("a.b", None) && !permissions.may_receive("a.secret", None));
+    }
+
+    #[test]
+    fn a_deny_for_a_group_holds_under_its_wildcards() {
+        let permissions = Permissions {
+            subscribe: rules(&[], &["b.> bad", "c.* v1.*"]),
+            ..Permissions::default()
+        };
+        for queue in ["bad", "v1.x"] {
+            assert!(permissions.may_subscribe(">", Some(queue)));
+            assert!(permissions.must_filter(">", Some(queue)));
+        }
+        assert!(
+            !permissions.must_filter(">", None) && !permissions.must_filter("a.*", Some("bad"))
+        );
+        for (subject, queue, allowed) in [
+            ("b.x", Some("bad"), false),
+            ("b.x", Some("good"), true),
+            ("b.x", None, true),
+            ("c.x", Some("v1.x"), false),
+            ("c.x", Some("bad"), true),
+        ] {
+            let may = permissions.may_receive(subject, queue);
+            assert_eq!(may, allowed, "{subject} {queue:?}");
+        }
     }
 
     #[test]

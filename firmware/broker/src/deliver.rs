@@ -94,7 +94,10 @@ impl Broker {
             return false;
         }
         let mut shown = delivery.shown;
-        if sub.filtered && permissions(session).is_some_and(|p| !p.may_receive(shown.subject)) {
+        let queue = sub.queue.as_deref();
+        if sub.filtered
+            && permissions(session).is_some_and(|p| !p.may_receive(shown.subject, queue))
+        {
             return false;
         }
         shown.reply = shown

@@ -182,8 +182,9 @@ impl Broker {
         let only = self.tracing.as_ref()?.only;
         let sub = self.subs.get(id)?;
         let session = self.conns.get(slot)?.session()?;
-        let denied = sub.filtered
-            && permissions(session).is_some_and(|p| !p.may_receive(delivery.shown.subject));
+        let (subject, queue) = (delivery.shown.subject, sub.queue.as_deref());
+        let denied =
+            sub.filtered && permissions(session).is_some_and(|p| !p.may_receive(subject, queue));
         let error = if delivery.publication.origin == (Origin::Client { slot, echo: false }) {
             NO_ECHO
         } else if denied {

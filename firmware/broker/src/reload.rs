@@ -183,7 +183,8 @@ impl Broker {
                 continue;
             };
             let permissions = permissions.as_ref();
-            sub.filtered = permissions.is_some_and(|p| p.must_filter(&sub.filter));
+            sub.filtered =
+                permissions.is_some_and(|p| p.must_filter(&sub.filter, sub.queue.as_deref()));
             if permissions.is_none_or(|p| p.may_subscribe(&sub.filter, sub.queue.as_deref())) {
                 continue;
             }

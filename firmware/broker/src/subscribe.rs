@@ -36,7 +36,7 @@ impl Broker {
             return;
         };
         if !session.subs.contains_key(sid) {
-            let filtered = permissions(session).is_some_and(|p| p.must_filter(filter));
+            let filtered = permissions(session).is_some_and(|p| p.must_filter(filter, queue));
             let id = self.add_sub(Sub {
                 account,
                 filter: filter.into(),
