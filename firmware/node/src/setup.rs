@@ -215,14 +215,11 @@ fn permissions(given: &config::Permissions) -> account::Permissions {
     }
 }
 
-/// An allow list that is given and empty allows nothing; in `account` an empty one allows all.
 fn rules(given: &config::SubjectRules) -> account::SubjectRules {
-    let mut deny: Vec<Box<str>> = given.deny.iter().map(rule).collect();
-    let allow: Vec<Box<str>> = given.allow.iter().flatten().map(rule).collect();
-    if given.allow.is_some() && allow.is_empty() {
-        deny.push(">".into());
+    account::SubjectRules {
+        allow: given.allow.iter().flatten().map(rule).collect(),
+        deny: given.deny.iter().map(rule).collect(),
     }
-    account::SubjectRules { allow, deny }
 }
 
 fn rule(rule: &config::SubjectRule) -> Box<str> {

@@ -18,7 +18,7 @@ pub struct Permissions {
 /// Allowed and denied subjects; denial wins.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SubjectRules {
-    /// Only these; `None` allows all, an empty list none.
+    /// Only these; `None` allows all, an empty list (which only `allow_responses` makes) none.
     pub allow: Option<Vec<SubjectRule>>,
     /// Not these.
     pub deny: Vec<SubjectRule>,
@@ -91,21 +91,26 @@ enum Queues {
 
 fn rules(value: &Value, queues: Queues, report: &mut Report) -> Option<SubjectRules> {
     let Kind::Map(map) = &value.kind else {
-        let allow = Some(rule_list(value, queues, report)?);
+        let allow = rule_list(value, queues, report)?;
         return Some(SubjectRules {
-            allow,
+            allow: given(allow),
             deny: Vec::new(),
         });
     };
     let mut rules = SubjectRules::default();
     for entry in map {
         match entry.key.to_lowercase().as_str() {
-            "allow" => rules.allow = rule_list(&entry.value, queues, report),
+            "allow" => rules.allow = rule_list(&entry.value, queues, report).and_then(given),
             "deny" => set(&mut rules.deny, rule_list(&entry.value, queues, report)),
             _ => report.other(Block::SubjectRules, entry),
         }
     }
     Some(rules)
+}
+
+/// As with nats-server, an empty list is no list.
+fn given(rules: Vec<SubjectRule>) -> Option<Vec<SubjectRule>> {
+    (!rules.is_empty()).then_some(rules)
 }
 
 fn rule_list(value: &Value, queues: Queues, report: &mut Report) -> Option<Vec<SubjectRule>> {

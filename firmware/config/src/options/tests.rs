@@ -138,6 +138,14 @@ fn permissions_of_a_user() {
         (None, vec![rule("x", None)])
     );
     assert_eq!(got.subscribe, Permissions::default().subscribe);
+    // An empty list is no list.
+    for none in [
+        "{ pub: [], sub: [] }",
+        "{ pub: { allow: [] }, sub: { allow: [] } }",
+    ] {
+        let got = permissions(none);
+        assert_eq!((got.publish.allow, got.subscribe.allow), (None, None));
+    }
     // Responses without a publish list: nothing else may be published.
     let got = permissions("{ allow_responses: true }");
     assert_eq!(got.publish.allow, Some(vec![]));
