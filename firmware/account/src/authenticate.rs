@@ -43,8 +43,7 @@ impl Identity {
 
     /// Whether its user may connect this way.
     fn may_come(&self, caller: &Caller<'_>) -> bool {
-        let only = self.user.as_ref().and_then(|user| user.only.as_ref());
-        only.is_none_or(|only| only.contains(&caller.connection_type()))
+        self.user.as_ref().is_none_or(|user| user.may_come(caller))
     }
 
     fn of(user: &Arc<User>) -> Self {
@@ -59,6 +58,15 @@ impl Identity {
             account,
             user: None,
         }
+    }
+}
+
+impl User {
+    /// Whether it may connect this way.
+    #[must_use]
+    pub fn may_come(&self, caller: &Caller<'_>) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.contains(&caller.connection_type()))
     }
 }
 

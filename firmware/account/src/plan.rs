@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CalloutPlan, ConnectionType, Delegated, Export, Import, JwtUser, Mapping, Permissions, Secret,
-    TracePlan, Trust,
+    CalloutPlan, ConnectionType, Credentials, Delegated, Export, Import, JwtUser, Mapping,
+    Permissions, Secret, TracePlan, Trust,
 };
 
 /// What a [`crate::Directory`] is built from: plain values, whatever file they came from.
@@ -133,6 +133,23 @@ impl Login {
             Self::Jwt(user) => user.until_ns,
             Self::Delegated(user) => user.until_ns,
             Self::Password { .. } | Self::Token(_) | Self::Nkey(_) => None,
+        }
+    }
+
+    /// What its holder must have said to prove it, if that follows from what is known here.
+    #[must_use]
+    pub fn given(&self) -> Option<Credentials> {
+        match self {
+            Self::Password { user, secret } => Some(Credentials {
+                user: Some(user.clone()),
+                pass: Some(secret.plain()?.to_owned()),
+                ..Credentials::default()
+            }),
+            Self::Token(secret) => Some(Credentials {
+                auth_token: Some(secret.plain()?.to_owned()),
+                ..Credentials::default()
+            }),
+            Self::Nkey(_) | Self::Jwt(_) | Self::Delegated(_) => None,
         }
     }
 

@@ -28,6 +28,14 @@ impl Secret {
         }
     }
 
+    /// Itself, unless only a hash of it is known.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        match self {
+            Self::Plain(text) => Some(text),
+            Self::Bcrypt(_) => None,
+        }
+    }
+
     /// Whether `given` is it, without looking at the clock's expense of a hash.
     pub(crate) fn check(&self, given: &str) -> Check<'_> {
         match self {

@@ -43,7 +43,6 @@ impl Broker {
     pub(crate) fn apply_account_limits(&mut self, id: AccountId) {
         let limits = self.directory.account(id).map(|account| account.limits);
         let connections_max = limits.and_then(|limits| limits.connections_max);
-        let wire = self.wire_limits_of(id, None);
         let mut members: Vec<(Conn, u32)> = self
             .conns
             .iter()
@@ -57,6 +56,9 @@ impl Broker {
                 self.refuse(slot, TOO_MANY_CONNECTIONS, cause);
                 continue;
             }
+            let session = self.conns.get(slot).and_then(|c| c.session());
+            let user = session.and_then(|session| session.identity.as_ref()?.user.as_deref());
+            let wire = self.wire_limits_of(id, user);
             let Some(connection) = self.conns.get_mut(slot) else {
                 continue;
             };

@@ -73,6 +73,10 @@ impl Broker {
                 let link = *link;
                 self.link_answered(link, token, answer);
             }
+            Some(Kind::Client(session)) if session.asked_again == Some(token) => {
+                session.asked_again = None;
+                self.answered_again(slot, answer);
+            }
             Some(Kind::Client(session)) => {
                 match core::mem::replace(&mut session.state, State::Greeted) {
                     State::Authenticating {
@@ -320,7 +324,11 @@ impl Broker {
             return self.refuse(slot, text, "No Responders Requires Headers");
         }
         let verbose = connect.verbose;
+        let brought = self.conns.get(slot).and_then(|c| c.upgrade.as_ref());
+        let given = credentials(&connect, brought.map(|upgrade| &upgrade.credentials));
+        let nobody = identity.user.is_none() && given != Credentials::default();
         if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
+            session.offered = nobody.then(|| Box::new(given));
             session.options = Options::of(*connect);
             if !identity.name().is_empty() {
                 session.options.user = String::new();

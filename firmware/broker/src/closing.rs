@@ -178,6 +178,8 @@ impl Broker {
         session.replies.clear();
         session.access = None;
         session.identity = None;
+        session.offered = None;
+        session.asked_again = None;
     }
 }
 

@@ -2,7 +2,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_account::{Access, AccountId, Caller, Identity, PeerKind, TlsSession, Transport};
+use frond_account::{
+    Access, AccountId, Caller, Credentials, Identity, PeerKind, TlsSession, Transport,
+};
 use frond_clock::{Instant, Now, Timestamp};
 use frond_wire::{ConnectInfo, Dialect, Parser};
 
@@ -102,6 +104,10 @@ pub(crate) struct Session {
     pub(crate) access: Option<Access>,
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
+    /// What it said to prove who it is while nobody had to.
+    pub(crate) offered: Option<Box<Credentials>>,
+    /// The question that a new configuration put about it; it goes on meanwhile.
+    pub(crate) asked_again: Option<u64>,
     /// By the client's own names.
     pub(crate) subs: HashMap<Box<str>, SubId>,
     pub(crate) replies: HashMap<Box<str>, Reply>,
@@ -256,6 +262,8 @@ impl Session {
             identity: None,
             access: None,
             proxy: None,
+            offered: None,
+            asked_again: None,
             subs: HashMap::new(),
             replies: HashMap::new(),
             shown_replies: None,

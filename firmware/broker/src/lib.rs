@@ -40,6 +40,7 @@ mod packs;
 mod publish;
 mod pulse;
 mod readiness;
+mod rejudge;
 mod reload;
 mod requests;
 mod responses;

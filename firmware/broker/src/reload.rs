@@ -2,9 +2,7 @@
 //! spec: nats-server v2.15.1 server/reload.go `reloadAuthorization`,
 //! server/client.go `processSubsOnConfigReload`.
 
-use std::sync::Arc;
-
-use frond_account::{Access, AccountId, Directory, PeerKind, Refusal, Standing};
+use frond_account::{AccountId, Directory, PeerKind, Refusal, Standing};
 use frond_clock::Now;
 use frond_wire::{ServerInfo, encode};
 
@@ -33,7 +31,7 @@ impl Broker {
             (broker.info.clone(), max, broker.directory.auth_required())
         };
         let before = told(self);
-        self.directory = directory;
+        let former = core::mem::replace(&mut self.directory, directory);
         self.closed.set_max(limits.closed_clients_max);
         self.limits = limits;
         self.facts = facts;
@@ -46,11 +44,23 @@ impl Broker {
         }
         self.reload_proxies();
         self.reload_links_of(None);
+        self.reload_account_limits(&former);
         self.close_surplus();
         if told(self) != before {
             self.announce();
         }
         self.settle();
+    }
+
+    /// Accounts that may have less now let go of whom there is no room for.
+    fn reload_account_limits(&mut self, former: &Directory) {
+        for id in self.account_ids() {
+            let limits = |directory: &Directory| directory.account(id).map(|it| it.limits);
+            if limits(former).is_some_and(|before| Some(before) != limits(&self.directory)) {
+                self.apply_account_limits(id);
+                self.settle();
+            }
+        }
     }
 
     /// Leafnodes that came through a proxy that isn't trusted any more go.
@@ -119,7 +129,7 @@ impl Broker {
         let Some(session) = connection.session() else {
             return;
         };
-        let account = session.account;
+        let (account, transport) = (session.account, connection.transport);
         let user = session
             .identity
             .as_ref()
@@ -139,28 +149,20 @@ impl Broker {
             self.log_connection(slot, Level::Debug, why.detail());
             return self.refuse(slot, "Authorization Violation", why.cause());
         }
-        let Some(identity) = &mut session.identity else {
+        let Some(identity) = &session.identity else {
             return;
         };
         let account = self.directory.account(identity.account);
         let exists = account.is_some_and(|account| account.exists);
         let standing = match &identity.user {
             _ if !exists => Standing::Gone,
-            None if self.directory.auth_required() => Standing::Changed,
+            None if self.directory.auth_required_over(transport) => Standing::Changed,
             None => return,
             Some(user) => self.directory.standing(user, PeerKind::Client),
         };
         match standing {
-            Standing::Same(user) => {
-                let permissions = user.permissions.as_ref();
-                session.access = permissions.map(|p| Access::new(Arc::clone(p)));
-                identity.user = Some(user);
-                self.drop_denied(slot);
-            }
-            Standing::Changed => {
-                self.log_connection(slot, Level::Error, "authentication error");
-                self.refuse(slot, "Authorization Violation", "Authentication Failure");
-            }
+            Standing::Same(user) => self.keep_client(slot, user),
+            Standing::Changed => self.judge_again(slot),
             // As nats-server does, without a word.
             Standing::Gone => self.begin_close(slot, "Client Closed", Ending::Wanted),
             // The same.
@@ -171,7 +173,7 @@ impl Broker {
     }
 
     /// Removes the subscriptions that a client may no longer have.
-    fn drop_denied(&mut self, slot: u32) {
+    pub(crate) fn drop_denied(&mut self, slot: u32) {
         let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
             return;
         };

@@ -1,4 +1,7 @@
-use frond_account::{Directory, Login, Permissions, Secret, SubjectRules, UserPlan};
+use frond_account::{
+    AccountLimits, Answer, ConnectionType, Directory, Login, Permissions, Plan, Secret,
+    SubjectRules, UserPlan,
+};
 
 use super::world::{World, info, login, plan, user};
 use crate::Limits;
@@ -98,4 +101,94 @@ fn when_users_appear_strangers_go() {
     assert!(world.closed.contains_key(&stranger));
     let known = world.client(&login("a"));
     assert!(!world.closed.contains_key(&known));
+}
+
+fn reload(world: &mut World, after: &Plan) {
+    let directory = Directory::build(after, Some(world.broker.directory())).unwrap();
+    let facts = world.broker.facts().clone();
+    let limits = Limits::default();
+    world
+        .broker
+        .reload(world.now, directory, limits, facts, info());
+    world.drain();
+}
+
+#[test]
+fn a_user_that_may_come_another_way_only_goes() {
+    let before = [user("a", "A", None), user("b", "A", None)];
+    let mut only = before.clone();
+    only[0].only = Some(vec![ConnectionType::WebSocket]);
+    let mut relayed = before.clone();
+    relayed[0].proxy_required = true;
+    for (after, cause) in [
+        (only, "Authentication Failure"),
+        (relayed, "Proxy Required"),
+    ] {
+        let directory = Directory::build(&plan(before.to_vec()), None).unwrap();
+        let mut world = World::new(directory, Limits::default());
+        let [a, b] = ["a", "b"].map(|name| world.client(&login(name)));
+        reload(&mut world, &plan(after.to_vec()));
+        assert_eq!(world.closed.get(&a).map(String::as_str), Some(cause));
+        assert_eq!(world.read(a), "-ERR 'Authorization Violation'\r\n");
+        assert!(!world.closed.contains_key(&b));
+    }
+}
+
+#[test]
+fn a_smaller_account_keeps_its_oldest_guests() {
+    let mut plan = plan(vec![user("a", "A", None), user("b", "B", None)]);
+    let mut world = World::new(Directory::build(&plan, None).unwrap(), Limits::default());
+    let [first, second, other] = ["a", "a", "b"].map(|name| world.client(&login(name)));
+    plan.accounts[0].limits = AccountLimits {
+        connections_max: Some(1),
+        ..AccountLimits::default()
+    };
+    reload(&mut world, &plan);
+    let told = "-ERR 'maximum account active connections exceeded'\r\n";
+    assert_eq!(world.read(second), told);
+    for stays in [first, other] {
+        assert!(!world.closed.contains_key(&stays));
+    }
+}
+
+#[test]
+fn what_was_said_while_nobody_asked_counts_once_somebody_does() {
+    let mut world = World::open_to_all();
+    let known = world.client(&login("a"));
+    let wrong = world.client(&login("a").replace(r#""pass":"a""#, r#""pass":"x""#));
+    let stranger = world.quiet();
+    let mut a = user("a", "A", None);
+    a.account = None;
+    world.say(known, "SUB x 1\r\n");
+    reload(&mut world, &plan(vec![a.clone()]));
+    assert!(!world.closed.contains_key(&known));
+    for gone in [wrong, stranger] {
+        assert_eq!(world.read(gone), "-ERR 'Authorization Violation'\r\n");
+        assert_eq!(world.closed.get(&gone).unwrap(), "Authentication Failure");
+    }
+    world.read(known);
+    world.say(known, "PUB x 0\r\n\r\n");
+    assert_eq!(world.read(known), "MSG x 1 0\r\n\r\n");
+}
+
+#[test]
+fn a_hash_of_the_same_password_keeps_its_user_once_it_is_checked() {
+    for (good, gone) in [(true, false), (false, true)] {
+        let directory = Directory::build(&plan(vec![changed("old")]), None).unwrap();
+        let mut world = World::new(directory, Limits::default());
+        let c = world.client(&login("c").replace(r#""pass":"c""#, r#""pass":"old""#));
+        world.say(c, "SUB x 1\r\n");
+        reload(&mut world, &plan(vec![changed("$2a$04$hash")]));
+        let (token, _, password, then) = world.bcrypt().unwrap();
+        assert_eq!(password, "old");
+        world.say(c, "PUB x 0\r\n\r\n");
+        assert_eq!(world.read(c), "MSG x 1 0\r\n\r\n");
+        let answer = match good {
+            true => Answer::Accept(then),
+            false => Answer::Refuse(String::new()),
+        };
+        world.broker.answered(world.now, c, token, answer);
+        world.drain();
+        assert_eq!(world.closed.contains_key(&c), gone);
+    }
 }
