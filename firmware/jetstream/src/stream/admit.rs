@@ -186,9 +186,8 @@ impl Stream {
         ends: Option<Ends>,
         is_kept: bool,
     ) -> Admission {
-        if let Some(id) = body.dedupe_id() {
-            self.dedupe.insert(id, seq, time);
-        }
+        let id = body.dedupe_id();
+        let id_place = id.and_then(|id| self.dedupe.insert(id, seq, time));
         let bytes = self.bytes_of(&body);
         let subject = body.bytes().slice(..body.subject_len() as usize);
         let mut records = Vec::with_capacity(1);
@@ -227,6 +226,7 @@ impl Stream {
             stored_bytes,
             ends,
             askers,
+            id_place,
         });
         Admission::Taken(seq, records)
     }

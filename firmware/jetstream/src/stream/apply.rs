@@ -101,7 +101,7 @@ impl Stream {
         if let Proposal::Keep(body, _) = &proposed.proposal {
             self.taken_back(body);
         }
-        self.dedupe.forget(seq);
+        self.dedupe.forget(seq, proposed.id_place);
         self.inflight.rewind(self.contents.last());
         proposed.askers
     }

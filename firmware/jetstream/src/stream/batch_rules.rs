@@ -19,8 +19,8 @@ impl Stream {
 
     /// Takes back what was admitted since `mark` and not proposed.
     pub(crate) fn withdraw(&mut self, mark: Mark) {
-        for seq in self.inflight.withdraw(mark) {
-            self.dedupe.forget(seq);
+        for taken in self.inflight.withdraw(mark) {
+            self.dedupe.forget(taken.seq, taken.id_place);
         }
     }
 

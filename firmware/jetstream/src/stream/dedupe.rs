@@ -31,6 +31,10 @@ pub(crate) struct Dedupe {
     recent_bytes: usize,
 }
 
+/// Where an id is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
 #[derive(Clone, Copy, Debug)]
 struct Known {
     id: [u64; 2],
@@ -81,11 +85,11 @@ impl Dedupe {
         (*seq == last).then_some(id.as_ref())
     }
 
-    /// Remembers an id.
-    pub(crate) fn insert(&mut self, id: &str, seq: Seq, time: Timestamp) {
+    /// Remembers an id, and says where.
+    pub(crate) fn insert(&mut self, id: &str, seq: Seq, time: Timestamp) -> Option<Place> {
         self.note(id, seq);
         if self.window.is_zero() {
-            return;
+            return None;
         }
         let id = self.hash(id);
         if let Some(place) = self.place_of(id) {
@@ -93,6 +97,7 @@ impl Dedupe {
         }
         let place = self.ring.push(Known { id, time, seq });
         self.table.insert(short(id), place);
+        Some(Place(place))
     }
 
     /// Remembers an id whose window is over as the newest.
@@ -111,10 +116,12 @@ impl Dedupe {
         newest.since(time) >= self.window
     }
 
-    /// Forgets an id whose message could not be kept.
-    pub(crate) fn forget(&mut self, seq: Seq) {
-        if let Some((place, known)) = self.ring.newest_of(seq) {
-            self.table.remove(short(known.id), place);
+    /// Forgets an id whose message could not be kept, and that was remembered there.
+    pub(crate) fn forget(&mut self, seq: Seq, place: Option<Place>) {
+        if let Some(Place(place)) = place
+            && let Some(id) = self.ring.clear(place, seq)
+        {
+            self.table.remove(short(id), place);
         }
         while self.ring.front().is_some_and(|(_, known)| known.seq == 0) {
             self.ring.pop();
@@ -200,20 +207,15 @@ impl Ring {
         }
     }
 
-    /// Marks the newest with this sequence as forgotten; what it was.
-    fn newest_of(&mut self, seq: Seq) -> Option<(u32, Known)> {
-        let (mut before, skipped) = (self.pages.len() * PAGE, self.skipped);
-        for page in self.pages.iter_mut().rev() {
-            before -= PAGE;
-            if let Some(at) = page.iter().rposition(|known| known.seq == seq) {
-                let known = page.get_mut(at)?;
-                let found = *known;
-                known.seq = 0;
-                let place = (before + at).checked_sub(skipped)?;
-                return Some((after(self.gone, place), found));
-            }
+    /// Marks one as forgotten, if it has this sequence; its id.
+    fn clear(&mut self, place: u32, seq: Seq) -> Option<[u64; 2]> {
+        let index = self.skipped + distance(self.gone, place);
+        let known = self.pages.get_mut(index / PAGE)?.get_mut(index % PAGE)?;
+        if known.seq != seq {
+            return None;
         }
-        None
+        known.seq = 0;
+        Some(known.id)
     }
 }
 
@@ -244,29 +246,32 @@ mod tests {
     fn an_id_is_known_for_the_window_only() {
         let mut dedupe = Dedupe::new(Duration::from_secs(10));
         dedupe.insert("a", 1, at(0));
-        dedupe.insert("b", 2, at(5));
+        let place = dedupe.insert("b", 2, at(5));
         dedupe.expire(at(9));
         assert_eq!((dedupe.find("a"), dedupe.newest(2)), (Some(1), Some("b")));
         assert_eq!(dedupe.newest(3), None);
         dedupe.expire(at(10));
         assert_eq!((dedupe.find("a"), dedupe.find("b")), (None, Some(2)));
         assert_eq!(dedupe.expires_at(), Some(at(15)));
-        dedupe.forget(2);
+        dedupe.forget(2, place);
         assert_eq!((dedupe.find("b"), dedupe.expires_at()), (None, None));
     }
 
     #[test]
     fn ids_are_told_apart_and_leave_by_age() {
         let mut dedupe = Dedupe::new(Duration::from_secs(1000));
-        for n in 0..5000 {
-            dedupe.insert(&format!("id-{n}"), n + 1, at(i64::try_from(n).unwrap()));
-        }
+        let places: Vec<_> = (0..5000)
+            .map(|n| dedupe.insert(&format!("id-{n}"), n + 1, at(i64::try_from(n).unwrap())))
+            .collect();
         assert_eq!(
             (dedupe.memory_bytes() - dedupe.recent_bytes) / 5000,
             ID_BYTES
         );
         const { assert!(ID_BYTES <= 48) };
-        dedupe.forget(4000);
+        dedupe.forget(4000, places[3999]);
+        // A place that another has now, or none.
+        dedupe.forget(9999, places[4000]);
+        dedupe.forget(4001, None);
         dedupe.expire(at(4500));
         for n in 0..5000 {
             let known = (n > 3500 && n != 3999).then_some(n + 1);
@@ -285,13 +290,11 @@ mod tests {
     fn no_id_is_lost_where_places_begin_again() {
         let mut dedupe = Dedupe::new(Duration::from_secs(10));
         dedupe.ring.gone = u32::MAX - 3;
-        for n in 0..6 {
-            dedupe.insert(&format!("id-{n}"), n + 1, at(0));
-        }
+        let places = [0, 1, 2, 3, 4, 5].map(|n| dedupe.insert(&format!("id-{n}"), n + 1, at(0)));
         for n in 0..6 {
             assert_eq!(dedupe.find(&format!("id-{n}")), Some(n + 1), "{n}");
         }
-        dedupe.forget(6);
+        dedupe.forget(6, places[5]);
         assert_eq!(dedupe.find("id-5"), None);
         dedupe.expire(at(10));
         assert_eq!(dedupe.memory_bytes(), dedupe.recent_bytes);

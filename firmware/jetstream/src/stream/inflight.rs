@@ -5,6 +5,7 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, Seq};
 use frond_subject::matches;
 
+use super::dedupe::Place;
 use super::fast_part::FastPart;
 
 /// Who wants to hear what became of a publish.
@@ -60,6 +61,8 @@ pub(crate) struct Proposed {
     /// The schedule it ends.
     pub(crate) ends: Option<Ends>,
     pub(crate) askers: Vec<Asker>,
+    /// Where its id is remembered.
+    pub(crate) id_place: Option<Place>,
 }
 
 /// How far sequences and times were given.
@@ -211,12 +214,10 @@ impl Inflight {
     }
 
     /// Takes back what was added since `mark`, as if it had never been; newest first.
-    pub(crate) fn withdraw(&mut self, mark: Mark) -> Vec<Seq> {
+    pub(crate) fn withdraw(&mut self, mark: Mark) -> Vec<Proposed> {
         let newer = self.queue.iter().rev().map(|p| p.seq);
         let newer: Vec<Seq> = newer.take_while(|seq| *seq > mark.last).collect();
-        for seq in &newer {
-            self.pop(*seq);
-        }
+        let newer = newer.into_iter().filter_map(|seq| self.pop(seq)).collect();
         (self.last, self.last_time) = (mark.last, mark.last_time);
         newer
     }

@@ -149,7 +149,9 @@ impl Stream {
                 Some(id) if self.dedupe.is_over(head.time, newest) => {
                     self.dedupe.note(id, head.seq);
                 }
-                Some(id) => self.dedupe.insert(id, head.seq, head.time),
+                Some(id) => {
+                    self.dedupe.insert(id, head.seq, head.time);
+                }
                 None => {}
             }
             let known = numbers.get(head.subject as usize).copied().flatten();
