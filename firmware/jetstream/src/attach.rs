@@ -96,12 +96,16 @@ impl JetStream {
 
     /// A consumer stops to live; what only it needed leaves an interest stream.
     pub(crate) fn detach(&mut self, stream: StreamId, consumer: ConsumerId, reach: &dyn Reach) {
-        let Some(host) = self.hosts.get_mut(&stream) else {
-            return;
-        };
-        let Some(mut attached) = host.take_consumer(consumer) else {
-            return;
-        };
+        if let Some(machine) = self.take_out(stream, consumer) {
+            self.tell_of(stream, Some(machine.name()), Action::Deleted, reach);
+            self.drop_unneeded(stream, reach);
+        }
+    }
+
+    /// The same, as if it had never been.
+    pub(crate) fn take_out(&mut self, stream: StreamId, consumer: ConsumerId) -> Option<Consumer> {
+        let host = self.hosts.get_mut(&stream)?;
+        let mut attached = host.take_consumer(consumer)?;
         host.by_name.retain(|_, id| *id != consumer);
         let tenant = host.stream.tenant;
         attached.machine.end(Ending::Deleted);
@@ -111,15 +115,13 @@ impl JetStream {
         }
         self.timers.cancel(&Alarm::Consumer(stream, consumer));
         self.count_index(stream);
-        let name = attached.machine.name();
-        self.tell_of(stream, Some(name), Action::Deleted, reach);
-        self.drop_unneeded(stream, reach);
+        Some(attached.machine)
     }
 
-    /// Brings a recovered consumer back.
-    pub(crate) fn restore(&mut self, stream: StreamId, found: &RecoveredConsumer) {
+    /// Brings a recovered consumer back; false when something of it is not there any more.
+    pub(crate) fn restore(&mut self, stream: StreamId, found: &RecoveredConsumer) -> bool {
         let Some(host) = self.hosts.get(&stream) else {
-            return;
+            return false;
         };
         let (created, config) = match decode(&found.meta) {
             Ok(read) => read,
@@ -128,7 +130,7 @@ impl JetStream {
                 let number = found.consumer.0;
                 let text = format!("consumer {number} of stream {name} left out: {words}");
                 self.log(Level::Error, text);
-                return;
+                return false;
             }
         };
         let facts = host.facts(self.facts.domain.as_deref());
@@ -140,10 +142,12 @@ impl JetStream {
         let saved = (found.state.as_deref(), found.changes.as_slice());
         let (machine, damage) =
             Consumer::restore(self.now, created, config, &facts, seed, saved, &view);
+        let is_whole = damage.is_none();
         if let Some(words) = damage {
             self.log(Level::Warn, format!("consumer {}: {words}", machine.name()));
         }
         self.attach(stream, found.consumer, machine);
+        is_whole
     }
 
     /// Every consumer ends until the next start.

@@ -180,16 +180,16 @@ impl JetStream {
                 change,
             },
         };
+        let pending = Pending::Saved {
+            stream,
+            consumer,
+            number,
+        };
         match need {
-            Need::Soon => self.keep_soon(vec![record]),
+            Need::Soon => self.journal.soon_unless(self.now.mono, record, pending),
             Need::Sync => {
                 let Some(group) = self.hosts.get(&stream).map(|host| host.stream.group()) else {
                     return;
-                };
-                let pending = Pending::Saved {
-                    stream,
-                    consumer,
-                    number,
                 };
                 // A node that does not decide has no consumers that save.
                 let _ = self.journal.propose(self.now, group, vec![record], pending);

@@ -18,6 +18,8 @@ pub(crate) enum Presence {
     Coming,
     /// It is there.
     Here,
+    /// It goes as soon as the disk has forgotten it, and takes nothing any more.
+    Leaving,
 }
 
 /// What an ack says besides the sequence.

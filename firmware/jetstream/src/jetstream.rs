@@ -64,6 +64,9 @@ pub struct JetStream {
     pub(crate) reminders: BTreeMap<(u32, Seq), Reminder>,
     /// What the disk has reported damaged and no operator has seen.
     pub(crate) reports: Vec<Box<str>>,
+    /// Streams the disk has lost something of, none for any of them: what their consumers have
+    /// finished is not sure.
+    pub(crate) damaged: BTreeSet<Option<StreamId>>,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -155,6 +158,7 @@ impl JetStream {
             backups: Backups::default(),
             reminders: BTreeMap::new(),
             reports: Vec::new(),
+            damaged: BTreeSet::new(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             told_exceeded: None,
@@ -320,6 +324,7 @@ impl JetStream {
 
     fn recall(&mut self, recovered: Recovered) {
         self.reports = recovered.reports;
+        self.damaged = recovered.damage.iter().map(|found| found.stream).collect();
         self.ids = Ids {
             stream: recovered.stream_ids_used,
             consumer: recovered.consumer_ids_used,
@@ -405,7 +410,9 @@ impl JetStream {
         for pending in self.journal.take(ticket) {
             match pending {
                 Pending::Publish { stream, seq } => self.publish_failed(stream, seq, fault),
-                Pending::Saved { .. } => {}
+                Pending::Saved {
+                    stream, consumer, ..
+                } => self.tell_consumer(stream, consumer, ConsumerInput::NotSaved, reach),
                 Pending::Batch(batch) => self.batch_failed(&batch, fault),
                 Pending::Fed(round) => self.round_failed(&round, fault, reach),
                 Pending::Change(change) => self.change_failed(*change, fault, reach),

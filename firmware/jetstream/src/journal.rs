@@ -5,7 +5,7 @@ use frond_clock::{Instant, Now};
 use frond_ledger::{Batch, Need, Receipt, Record, Ticket};
 
 use crate::io::Output;
-use crate::limits::{SOON_MS, SOON_RECORDS_MAX};
+use crate::limits::{BATCH_RECORDS_MAX, SOON_BYTES_MAX, SOON_MS, SOON_RECORDS_MAX};
 use crate::pending::Pending;
 use crate::replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step};
 
@@ -21,6 +21,8 @@ pub(crate) struct Journal {
     replicator: Box<dyn Replicator>,
     waiting: BTreeMap<Ticket, Vec<Pending>>,
     soon: Vec<Record>,
+    /// Bytes of those, about.
+    soon_bytes: usize,
     soon_until: Option<Instant>,
     soon_batches: u64,
     agreed: VecDeque<Committed>,
@@ -35,6 +37,7 @@ impl Journal {
             replicator,
             waiting: BTreeMap::new(),
             soon: Vec::new(),
+            soon_bytes: 0,
             soon_until: None,
             soon_batches: 0,
             agreed: VecDeque::new(),
@@ -54,13 +57,7 @@ impl Journal {
         pending: Pending,
     ) -> Result<(), NotLeader> {
         // Apart from what is proposed: that may be refused, and this may not.
-        if !self.soon.is_empty() {
-            while let Some(step) = self.replicator.poll() {
-                self.steps.push_back(step);
-            }
-            let batch = self.soon_batch();
-            self.steps.push_back(Step::Append(batch));
-        }
+        self.close_soon();
         let ticket = self.replicator.propose(now, group, Entry { records })?;
         self.waiting.entry(ticket).or_default().push(pending);
         Ok(())
@@ -68,11 +65,22 @@ impl Journal {
 
     /// Keeps a record that nobody waits for; tells which batch it goes with.
     pub(crate) fn soon(&mut self, now: Instant, record: Record) -> Ticket {
+        let bytes = record.bytes();
+        if self.soon.len() >= BATCH_RECORDS_MAX || self.soon_bytes + bytes > SOON_BYTES_MAX {
+            self.close_soon();
+        }
+        self.soon_bytes += bytes;
         self.soon.push(record);
         if self.soon_until.is_none() {
             self.soon_until = Some(now + Duration::from_millis(SOON_MS));
         }
         Ticket(SOON_TICKETS | (self.soon_batches + 1))
+    }
+
+    /// The same; `pending` hears of it only when the record is not kept.
+    pub(crate) fn soon_unless(&mut self, now: Instant, record: Record, pending: Pending) {
+        let ticket = self.soon(now, record);
+        self.waiting.entry(ticket).or_default().push(pending);
     }
 
     /// When records that nobody waits for have waited long enough.
@@ -87,6 +95,8 @@ impl Journal {
     pub(crate) fn persisted(&mut self, receipt: Receipt) {
         if receipt.ticket().0 & SOON_TICKETS == 0 {
             self.replicator.persisted(receipt);
+        } else {
+            self.waiting.remove(&receipt.ticket());
         }
     }
 
@@ -126,9 +136,22 @@ impl Journal {
         out.push_back(Output::Append(batch));
     }
 
+    /// What nobody waits for follows what was proposed before, and nothing more joins it.
+    fn close_soon(&mut self) {
+        if self.soon.is_empty() {
+            return;
+        }
+        while let Some(step) = self.replicator.poll() {
+            self.steps.push_back(step);
+        }
+        let batch = self.soon_batch();
+        self.steps.push_back(Step::Append(batch));
+    }
+
     fn soon_batch(&mut self) -> Batch {
         self.soon_batches += 1;
         self.soon_until = None;
+        self.soon_bytes = 0;
         Batch {
             ticket: Ticket(SOON_TICKETS | self.soon_batches),
             need: Need::Soon,

@@ -52,6 +52,8 @@ pub const REQUESTS_WAITING_MAX: usize = 10_000;
 pub const SOON_MS: u64 = 250;
 /// How many records that nobody waits for are held back.
 pub const SOON_RECORDS_MAX: usize = 1024;
+/// Bytes of them that go into one batch.
+pub const SOON_BYTES_MAX: usize = 1024 * 1024;
 /// The API level of nats-server 2.15.
 pub const API_LEVEL: u32 = 5;
 /// Records of one batch.

@@ -1,8 +1,9 @@
+use frond_clock::Timestamp;
 use frond_ledger::{ConsumerId, Seq, StreamId};
 
 use crate::api::{Call, Key};
 use crate::backup::RestoreId;
-use crate::host::{Attached, Host};
+use crate::consumer::{ConsumerConfig, Progress};
 use crate::publish_batch::Batch;
 use crate::source::rounds::Round;
 use crate::stream::config::StreamConfig;
@@ -46,15 +47,19 @@ pub(crate) enum What {
     /// It is configured so.
     UpdateStream(Box<StreamConfig>),
     /// It is gone.
-    DeleteStream(Box<Host>),
+    DeleteStream,
     /// These messages are gone, and nothing below a sequence is given out when one is told.
     Purge(Vec<Seq>, Option<Seq>),
     /// This message is gone.
     DeleteMessage(Seq),
-    /// The consumer exists or is configured anew; the answer was written when it was.
-    KeepConsumer(Vec<u8>),
-    /// As before, for one that is new.
-    NewConsumer(Vec<u8>, Box<str>),
-    /// The consumer is gone.
-    DeleteConsumer(ConsumerId, Box<Attached>),
+    /// The consumer exists; the answer was written when it came.
+    NewConsumer(ConsumerId, Vec<u8>),
+    /// It is configured so.
+    UpdateConsumer(ConsumerId, Box<ConsumerConfig>),
+    /// It rests until then, or not any more; the answer is written.
+    PauseConsumer(ConsumerId, Option<Timestamp>, Vec<u8>),
+    /// It has started over; where it was, and the answer.
+    ResetConsumer(ConsumerId, Box<Progress>, Vec<u8>),
+    /// It is gone.
+    DeleteConsumer(ConsumerId),
 }

@@ -5,7 +5,7 @@ use frond_ledger::{Body, DiskFault, Record, Seq, StreamId};
 use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 
 use crate::errors::{self, ApiError};
-use crate::host::Ack;
+use crate::host::{Ack, Presence};
 use crate::io::{Level, Output, Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::pending::Pending;
@@ -24,6 +24,7 @@ impl JetStream {
     /// A message arrived on one of a stream's subjects.
     pub(crate) fn take_in(&mut self, id: StreamId, message: &MessageBuf, reach: &dyn Reach) {
         let host = self.hosts.get_mut(&id);
+        let host = host.filter(|host| host.presence != Presence::Leaving);
         match host.map(|host| host.stream.held.push(message)) {
             Some(Wait::Needless) => self.judge_in(id, message, reach),
             Some(Wait::Full) => self.refuse(id, message, &errors::STREAM_TOO_MANY_REQUESTS),

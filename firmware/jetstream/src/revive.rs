@@ -82,10 +82,15 @@ impl JetStream {
         if let Some(account) = self.accounts.get_mut(&tenant) {
             account.by_name.insert(name, id);
         }
+        let mut is_sure = ![None, Some(id)]
+            .iter()
+            .any(|what| self.damaged.contains(what));
         for consumer in &consumers {
-            self.restore(id, consumer);
+            is_sure &= self.restore(id, consumer);
         }
-        self.drop_finished(id, &mut removed);
+        if is_sure {
+            self.drop_finished(id, &mut removed);
+        }
         for record in removed.records(id).collect::<Vec<_>>() {
             self.journal.soon(self.now.mono, record);
         }
@@ -96,7 +101,8 @@ impl JetStream {
         self.fresh.insert(id);
     }
 
-    /// Messages that every consumer had finished when the power went.
+    /// Messages that every consumer had finished when the power went. Only where that is sure:
+    /// what is lost of a consumer's progress may say that it never had them.
     fn drop_finished(&mut self, id: StreamId, removed: &mut Removed) {
         let Some(host) = self.hosts.get_mut(&id) else {
             return;

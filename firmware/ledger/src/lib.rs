@@ -14,7 +14,8 @@ pub use body::Body;
 pub use commit::{Engine, Receipt, commit};
 pub use heads::{Heads, Names, Packed, Part};
 pub use record::{
-    Batch, COMPRESSIBLE, ConsumerId, Need, Record, Seq, StreamId, Ticket, is_compressible,
+    Batch, COMPRESSIBLE, ConsumerId, Need, RECORD_BYTES, Record, Seq, StreamId, Ticket,
+    is_compressible,
 };
 pub use recovered::{
     Damage, DiskFault, Fetched, Head, Query, Recovered, RecoveredConsumer, RecoveredStream, Stored,

@@ -36,6 +36,9 @@ pub fn is_compressible(meta: &[u8]) -> bool {
     meta.first().is_some_and(|first| first & COMPRESSIBLE != 0)
 }
 
+/// What a record costs besides: the journal's share, and its place in the lists on the way.
+pub const RECORD_BYTES: usize = 96;
+
 /// One fact to keep. Records take effect in the order they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -128,6 +131,22 @@ impl Record {
     #[must_use]
     pub const fn is_message(&self) -> bool {
         matches!(self, Self::Put { .. })
+    }
+
+    /// Bytes that it takes on its way to the disk, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let payload = match self {
+            Self::Put { body, .. } => body.bytes().len(),
+            Self::Drop { .. } | Self::Floor { .. } => 0,
+            Self::Stream { meta, .. } | Self::Consumer { meta, .. } => {
+                meta.as_ref().map_or(0, Bytes::len)
+            }
+            Self::ConsumerState { state, .. } => state.len(),
+            Self::ConsumerChange { change, .. } => change.len(),
+            Self::Value { value, .. } => value.as_ref().map_or(0, Bytes::len),
+        };
+        RECORD_BYTES + payload
     }
 }
 

@@ -142,27 +142,7 @@ impl Disk {
 
 /// Bytes a batch brings to the journal, near enough for back-pressure.
 pub(crate) fn size_of(batch: &Batch) -> usize {
-    batch
-        .records
-        .iter()
-        .map(|record| RECORD_BYTES + payload_of(record))
-        .sum()
-}
-
-/// What a record costs besides: the journal's share, and its place in the lists on the way.
-pub(crate) const RECORD_BYTES: usize = 96;
-
-fn payload_of(record: &Record) -> usize {
-    match record {
-        Record::Put { body, .. } => body.bytes().len(),
-        Record::Drop { .. } | Record::Floor { .. } => 0,
-        Record::Stream { meta, .. } | Record::Consumer { meta, .. } => {
-            meta.as_ref().map_or(0, |m| m.len())
-        }
-        Record::ConsumerState { state, .. } => state.len(),
-        Record::ConsumerChange { change, .. } => change.len(),
-        Record::Value { value, .. } => value.as_ref().map_or(0, |v| v.len()),
-    }
+    batch.records.iter().map(Record::bytes).sum()
 }
 
 fn read_loop(

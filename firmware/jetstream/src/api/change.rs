@@ -3,11 +3,11 @@
 use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
 
 use super::info::Shown;
-use super::{Call, Endpoint, Outcome, answer, updates};
+use super::{Outcome, answer, updates};
 use crate::actions::Action;
-use crate::consumer::{Ending, StreamFacts};
+use crate::consumer::{ConsumerInput, Ending, StreamFacts};
 use crate::errors::{self, ApiError};
-use crate::host::{Attached, Host, Presence};
+use crate::host::{Host, Presence};
 use crate::io::Reach;
 use crate::jetstream::{Alarm, JetStream};
 use crate::pending::{Change, What};
@@ -35,10 +35,12 @@ impl JetStream {
                 self.tell_of(stream, None, Action::Updated, reach);
                 ("stream_update_response", outcome)
             }
-            What::DeleteStream(host) => {
-                let name = host.stream.config.name.clone();
-                self.stream_went(*host);
-                self.tell_action(call.tenant, &name, None, Action::Deleted, reach);
+            What::DeleteStream => {
+                if let Some(host) = self.hosts.remove(&stream) {
+                    let name = host.stream.config.name.clone();
+                    self.stream_went(host);
+                    self.tell_action(call.tenant, &name, None, Action::Deleted, reach);
+                }
                 (
                     "stream_delete_response",
                     Ok(Some(answer::done("stream_delete_response"))),
@@ -54,13 +56,24 @@ impl JetStream {
                 let done = answer::done("stream_msg_delete_response");
                 ("stream_msg_delete_response", Ok(Some(done)))
             }
-            What::KeepConsumer(answer) => (kind_of(&call), Ok(Some(answer))),
-            What::NewConsumer(answer, name) => {
-                self.tell_of(stream, Some(&name), Action::Created, reach);
+            What::NewConsumer(consumer, answer) => {
+                self.consumer_came(stream, consumer, reach);
                 ("consumer_create_response", Ok(Some(answer)))
             }
-            What::DeleteConsumer(consumer, attached) => {
-                self.consumer_went(stream, consumer, *attached, reach);
+            What::UpdateConsumer(consumer, config) => {
+                let outcome = self.consumer_updated(stream, consumer, *config, reach);
+                ("consumer_create_response", outcome)
+            }
+            What::PauseConsumer(consumer, until, answer) => {
+                self.consumer_paused(stream, consumer, until, reach);
+                ("consumer_pause_response", Ok(Some(answer)))
+            }
+            What::ResetConsumer(_, _, answer) => {
+                self.drop_unneeded(stream, reach);
+                ("consumer_reset_response", Ok(Some(answer)))
+            }
+            What::DeleteConsumer(consumer) => {
+                self.detach(stream, consumer, reach);
                 let done = answer::done("consumer_delete_response");
                 ("consumer_delete_response", Ok(Some(done)))
             }
@@ -87,22 +100,27 @@ impl JetStream {
                 "stream_create_response"
             }
             What::UpdateStream(_) => "stream_update_response",
-            What::DeleteStream(host) => {
-                self.hosts.insert(stream, *host);
+            What::DeleteStream => {
+                if let Some(host) = self.hosts.get_mut(&stream) {
+                    host.presence = Presence::Here;
+                }
                 "stream_delete_response"
             }
             What::Purge(..) => "stream_purge_response",
             What::DeleteMessage(_) => "stream_msg_delete_response",
-            What::KeepConsumer(_) => kind_of(&call),
-            What::NewConsumer(..) => "consumer_create_response",
-            What::DeleteConsumer(consumer, attached) => {
-                if let Some(host) = self.hosts.get_mut(&stream) {
-                    host.by_name
-                        .insert(attached.machine.name().into(), consumer);
-                    host.consumers.insert(consumer, *attached);
-                }
-                "consumer_delete_response"
+            What::NewConsumer(consumer, _) => {
+                self.take_out(stream, consumer);
+                self.drop_unneeded(stream, reach);
+                "consumer_create_response"
             }
+            What::UpdateConsumer(..) => "consumer_create_response",
+            What::PauseConsumer(..) => "consumer_pause_response",
+            What::ResetConsumer(consumer, before, _) => {
+                self.undo_reset(stream, consumer, *before);
+                self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
+                "consumer_reset_response"
+            }
+            What::DeleteConsumer(_) => "consumer_delete_response",
         };
         self.conclude(&call, kind, Err(error));
         self.release(&lock, reach);
@@ -201,19 +219,12 @@ impl JetStream {
         }
     }
 
-    fn consumer_went(
-        &mut self,
-        stream: StreamId,
-        consumer: ConsumerId,
-        attached: Attached,
-        reach: &dyn Reach,
-    ) {
-        if let Some(host) = self.hosts.get_mut(&stream) {
-            host.by_name
-                .insert(attached.machine.name().into(), consumer);
-            host.consumers.insert(consumer, attached);
+    fn consumer_came(&mut self, stream: StreamId, consumer: ConsumerId, reach: &dyn Reach) {
+        let host = self.hosts.get(&stream);
+        let attached = host.and_then(|host| host.consumers.get(&consumer));
+        if let Some(name) = attached.map(|it| it.machine.name().to_owned()) {
+            self.tell_of(stream, Some(&name), Action::Created, reach);
         }
-        self.detach(stream, consumer, reach);
     }
 
     pub(crate) fn forget_name(&mut self, host: &Host) {
@@ -231,9 +242,4 @@ impl JetStream {
         self.find_stream(tenant, name)
             .ok_or(errors::STREAM_NOT_FOUND)
     }
-}
-
-/// The type of the answer to a request.
-fn kind_of(call: &Call) -> &'static str {
-    Endpoint::parse(&call.subject).map_or("", |endpoint| endpoint.kind())
 }

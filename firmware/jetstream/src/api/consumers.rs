@@ -1,28 +1,21 @@
-//! `CONSUMER.CREATE` in its three forms, `INFO`, `LIST`, `NAMES`, `DELETE`, `RESET`.
+//! `CONSUMER.CREATE` in its three forms, `INFO`, `LIST`, `NAMES`.
 
-use frond_ledger::{ConsumerId, Record, StreamId};
+use frond_ledger::{ConsumerId, StreamId};
 use serde::Serialize;
 
 use super::endpoint::{ConsumerTarget, Form};
-use super::json::{invalid, request, unmarshal};
 use super::pages::PageRequest;
 use super::streams::is_empty;
 use super::{Call, Outcome, answer, identity};
-use crate::actions::Action;
-use crate::attach;
 use crate::attached::Ears;
 use crate::consumer::{
-    Consumer, ConsumerConfig, ConsumerInfo, ConsumerInput, CreateRequest, ServerLimits,
-    admit_change, admit_new, same,
+    Consumer, ConsumerInfo, CreateRequest, ServerLimits, admit_change, admit_new, same,
 };
 use crate::errors::{self, ApiError};
 use crate::host::Host;
 use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::limits::{API_LEVEL, LIST_PAGE_MAX, NAMES_PAGE_MAX};
-use crate::pending::What;
-use crate::scarcity::Scarcity;
-use crate::stream::view::StreamView;
 
 /// Characters of a name the server chooses.
 const GENERATED_NAME_LEN: usize = 8;
@@ -41,13 +34,6 @@ struct List {
     offset: usize,
     limit: usize,
     consumers: Vec<ConsumerInfo>,
-}
-
-#[derive(Serialize)]
-struct Reset {
-    #[serde(flatten)]
-    info: ConsumerInfo,
-    reset_seq: u64,
 }
 
 impl JetStream {
@@ -192,75 +178,6 @@ impl JetStream {
         Ok(Some(answer))
     }
 
-    pub(super) fn consumer_delete(
-        &mut self,
-        call: &Call,
-        stream: &str,
-        consumer: &str,
-        reach: &dyn Reach,
-    ) -> Outcome {
-        if !is_empty(call.body()) {
-            return Err(errors::NOT_EMPTY_REQUEST);
-        }
-        let (id, number) = self.find_consumer(call.tenant, stream, consumer)?;
-        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
-        let group = host.stream.group();
-        host.by_name.remove(consumer);
-        let attached = host
-            .consumers
-            .remove(&number)
-            .ok_or(errors::CONSUMER_NOT_FOUND)?;
-        let is_volatile = attached.machine.is_volatile();
-        let what = What::DeleteConsumer(number, Box::new(attached));
-        let change = self.change(call, id, what, stream, consumer);
-        if is_volatile {
-            self.changed(change, reach);
-            return Ok(None);
-        }
-        let records = vec![Record::Consumer {
-            stream: id,
-            consumer: number,
-            meta: None,
-        }];
-        self.propose_change(group, records, change)
-    }
-
-    pub(super) fn consumer_reset(
-        &mut self,
-        call: &Call,
-        stream: &str,
-        consumer: &str,
-        reach: &dyn Reach,
-    ) -> Outcome {
-        // A consumer that is not there does not listen for this: nobody answers.
-        let Ok((id, number)) = self.find_consumer(call.tenant, stream, consumer) else {
-            return Ok(None);
-        };
-        let seq = reset_to(call.body())?;
-        let now = self.now;
-        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
-        let group = host.stream.group();
-        let view = StreamView {
-            stream: &host.stream,
-            cache: &self.cache,
-        };
-        let attached = host
-            .consumers
-            .get_mut(&number)
-            .ok_or(errors::CONSUMER_NOT_FOUND)?;
-        let reset_seq = attached.machine.reset(now, seq, &view)?;
-        let is_volatile = attached.machine.is_volatile();
-        let info = self.shown(attached_info(&self.hosts, id, number, now)?);
-        let answer = answer::success("consumer_reset_response", &Reset { info, reset_seq });
-        self.serve_consumer(id, number, reach);
-        self.drop_unneeded(id, reach);
-        if is_volatile {
-            return Ok(Some(answer));
-        }
-        let change = self.change(call, id, What::KeepConsumer(answer), stream, consumer);
-        self.propose_change(group, Vec::new(), change)
-    }
-
     /// The stream and the consumer of these names.
     pub(crate) fn find_consumer(
         &self,
@@ -273,106 +190,7 @@ impl JetStream {
         Ok((host.id(), id))
     }
 
-    fn create_consumer(
-        &mut self,
-        call: &Call,
-        id: StreamId,
-        config: ConsumerConfig,
-        reach: &dyn Reach,
-    ) -> Outcome {
-        if self.scarcity(id) == Scarcity::Messages {
-            return Err(errors::INSUFFICIENT_RESOURCES);
-        }
-        self.ids.consumer += 1;
-        let consumer = ConsumerId(self.ids.consumer);
-        let seed = self.rng.next_u64();
-        let domain = self.facts.domain.clone();
-        let host = self.hosts.get(&id).ok_or(errors::STREAM_NOT_FOUND)?;
-        let group = host.stream.group();
-        let name = host.stream.config.name.clone();
-        let facts = host.facts(domain.as_deref());
-        let meta = attach::encode(self.now.wall, &config);
-        let view = StreamView {
-            stream: &host.stream,
-            cache: &self.cache,
-        };
-        let mut machine = Consumer::create(self.now, config, &facts, seed, &view);
-        let listens = Ears {
-            reach,
-            tenant: call.tenant,
-        };
-        machine.look_for_receiver(self.now, &listens);
-        let own_name = machine.name().to_owned();
-        let is_volatile = machine.is_volatile();
-        let info = self.shown(machine.info(self.now));
-        let answer = answer::success("consumer_create_response", &info);
-        self.attach(id, consumer, machine);
-        let outcome = if is_volatile {
-            let action = Action::Created;
-            self.tell_action(call.tenant, &name, Some(&own_name), action, reach);
-            Ok(Some(answer))
-        } else {
-            let meta = Some(meta);
-            let records = vec![Record::Consumer {
-                stream: id,
-                consumer,
-                meta,
-            }];
-            let what = What::NewConsumer(answer, own_name.as_str().into());
-            let change = self.change(call, id, what, &name, &own_name);
-            self.propose_change(group, records, change)
-        };
-        self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
-        outcome
-    }
-
-    fn update_consumer(
-        &mut self,
-        call: &Call,
-        id: StreamId,
-        consumer: ConsumerId,
-        config: ConsumerConfig,
-        reach: &dyn Reach,
-    ) -> Outcome {
-        let now = self.now;
-        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
-        let (group, name) = (host.stream.group(), host.stream.config.name.clone());
-        let view = StreamView {
-            stream: &host.stream,
-            cache: &self.cache,
-        };
-        let attached = host
-            .consumers
-            .get_mut(&consumer)
-            .ok_or(errors::CONSUMER_NOT_FOUND)?;
-        attached.machine.update(now, config, &view);
-        let listens = Ears {
-            reach,
-            tenant: call.tenant,
-        };
-        attached.machine.look_for_receiver(now, &listens);
-        let machine = &attached.machine;
-        let meta = Some(attach::encode(machine.created(), machine.config()));
-        let (own_name, is_volatile) = (machine.name().to_owned(), machine.is_volatile());
-        let answer = self.consumer_answer("consumer_create_response", id, &own_name)?;
-        self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
-        self.drop_unneeded(id, reach);
-        if is_volatile {
-            return Ok(Some(answer));
-        }
-        let change = self.change(call, id, What::KeepConsumer(answer), &name, &own_name);
-        self.propose_change(
-            group,
-            vec![Record::Consumer {
-                stream: id,
-                consumer,
-                meta,
-            }],
-            change,
-        )
-    }
-
-    fn consumer_answer(
+    pub(super) fn consumer_answer(
         &self,
         kind: &str,
         stream: StreamId,
@@ -384,7 +202,7 @@ impl JetStream {
         Ok(answer::success(kind, &self.shown(info)))
     }
 
-    fn shown(&self, info: ConsumerInfo) -> ConsumerInfo {
+    pub(super) fn shown(&self, info: ConsumerInfo) -> ConsumerInfo {
         info.with_server(&self.facts.version, API_LEVEL)
     }
 
@@ -402,22 +220,6 @@ impl JetStream {
     }
 }
 
-/// The sequence a reset asks for, if any. nats-server is never strict here.
-fn reset_to(body: &[u8]) -> Result<Option<u64>, ApiError> {
-    let mut seq = None;
-    if body.is_empty() {
-        return Ok(seq);
-    }
-    unmarshal(body).map_err(invalid)?;
-    request(body, "JSApiConsumerResetRequest", false, |name, field| {
-        if name == "seq" {
-            seq = Some(field.uint64()?).filter(|seq| *seq > 0);
-        }
-        Ok(true)
-    })?;
-    Ok(seq)
-}
-
 /// Consumers that lists show: those of mirrors and sources are nobody's business.
 fn listed(host: &Host) -> impl Iterator<Item = &Consumer> {
     let ids = host.by_name.values();
@@ -427,7 +229,7 @@ fn listed(host: &Host) -> impl Iterator<Item = &Consumer> {
         .filter(|machine| !machine.config().direct)
 }
 
-fn attached_info(
+pub(super) fn attached_info(
     hosts: &std::collections::BTreeMap<StreamId, Host>,
     stream: StreamId,
     consumer: ConsumerId,

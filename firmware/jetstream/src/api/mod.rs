@@ -6,6 +6,7 @@ mod audit;
 mod bounds;
 mod call;
 mod change;
+mod consumer_changes;
 mod consumers;
 mod cycle;
 pub(crate) mod direct;

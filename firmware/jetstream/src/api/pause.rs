@@ -1,9 +1,10 @@
 //! `CONSUMER.PAUSE`.
 
 use frond_clock::Timestamp;
-use frond_ledger::Record;
+use frond_ledger::{ConsumerId, StreamId};
 use serde::Serialize;
 
+use super::consumer_changes::described;
 use super::json::{flexible_object, request};
 use super::{Call, Outcome, answer};
 use crate::attach;
@@ -34,15 +35,14 @@ impl JetStream {
         let until = asked_time(call.body(), self.facts.strict)?;
         let (id, number) = self.find_consumer(call.tenant, stream, consumer)?;
         let now = self.now;
-        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let host = self.hosts.get(&id).ok_or(errors::STREAM_NOT_FOUND)?;
         let group = host.stream.group();
         let attached = host
             .consumers
-            .get_mut(&number)
+            .get(&number)
             .ok_or(errors::CONSUMER_NOT_FOUND)?;
-        attached.machine.pause(now, until);
         let machine = &attached.machine;
-        let meta = Some(attach::encode(machine.created(), machine.config()));
+        let meta = attach::encode(machine.created(), &machine.paused(until));
         let is_volatile = machine.is_volatile();
         let rest = until.filter(|until| *until > now.wall);
         let rest = rest.map(|until| until.since(now.wall));
@@ -52,17 +52,29 @@ impl JetStream {
             pause_remaining: rest.and_then(|rest| u64::try_from(rest.as_nanos()).ok()),
         };
         let answer = answer::success("consumer_pause_response", &paused);
-        self.tell_consumer(id, number, ConsumerInput::Time, reach);
         if is_volatile {
+            self.consumer_paused(id, number, until, reach);
             return Ok(Some(answer));
         }
-        let change = self.change(call, id, What::KeepConsumer(answer), stream, consumer);
-        let record = Record::Consumer {
-            stream: id,
-            consumer: number,
-            meta,
-        };
-        self.propose_change(group, vec![record], change)
+        let what = What::PauseConsumer(number, until, answer);
+        let change = self.change(call, id, what, stream, consumer);
+        self.propose_change(group, vec![described(id, number, Some(meta))], change)
+    }
+
+    /// A rest, or the end of one, is kept.
+    pub(super) fn consumer_paused(
+        &mut self,
+        stream: StreamId,
+        consumer: ConsumerId,
+        until: Option<Timestamp>,
+        reach: &dyn Reach,
+    ) {
+        let now = self.now;
+        let host = self.hosts.get_mut(&stream);
+        if let Some(attached) = host.and_then(|host| host.consumers.get_mut(&consumer)) {
+            attached.machine.pause(now, until);
+            self.tell_consumer(stream, consumer, ConsumerInput::Time, reach);
+        }
     }
 }
 

@@ -172,11 +172,8 @@ impl JetStream {
             .ok_or(errors::STREAM_NOT_FOUND)?;
         let id = host.id();
         let group = host.stream.group();
-        let Some(host) = self.hosts.remove(&id) else {
-            return Err(errors::STREAM_NOT_FOUND);
-        };
         let is_memory = host.stream.is_memory();
-        let change = self.change(call, id, What::DeleteStream(Box::new(host)), name, "");
+        let change = self.change(call, id, What::DeleteStream, name, "");
         if is_memory {
             self.changed(change, reach);
             return Ok(None);
@@ -185,7 +182,11 @@ impl JetStream {
             stream: id,
             meta: None,
         }];
-        self.propose_change(group, records, change)
+        self.propose_change(group, records, change)?;
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.presence = Presence::Leaving;
+        }
+        Ok(None)
     }
 
     /// The stream of this name that everybody sees.
@@ -251,7 +252,7 @@ impl JetStream {
         let hosts = self
             .hosts
             .values()
-            .filter(|host| host.stream.tenant == tenant);
+            .filter(|host| host.stream.tenant == tenant && host.presence != Presence::Leaving);
         let mut others = hosts
             .filter(|host| host.stream.config.name != name)
             .flat_map(|host| &host.stream.config.subjects);

@@ -29,7 +29,7 @@ impl Consumer {
             };
             (*seq, ack)
         });
-        let redelivered = progress.redelivered.range(..=last);
+        let redelivered = progress.counts(last);
         ConsumerKept {
             name: self.name.as_ref().into(),
             created: None,
@@ -37,7 +37,7 @@ impl Consumer {
             delivered: pair(progress.last()),
             ack_floor: pair(progress.floor),
             pending: pending.collect(),
-            redelivered: redelivered.map(|(seq, n)| (*seq, u64::from(*n))).collect(),
+            redelivered: redelivered.map(|(seq, n)| (seq, u64::from(n))).collect(),
         }
     }
 }
@@ -87,5 +87,5 @@ pub(crate) fn state_of(kept: &ConsumerKept) -> Bytes {
         let count = u32::try_from(*count).unwrap_or(u32::MAX);
         progress.redelivered.insert(*seq, count);
     }
-    progress.encode_state()
+    progress.encode_state(0)
 }

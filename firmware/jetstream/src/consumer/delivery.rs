@@ -172,8 +172,17 @@ impl Consumer {
     /// A message that cannot be delivered: it is not there, or cannot be read.
     fn skip(&mut self, scene: &Scene<'_>, seq: Seq, fresh: bool) {
         self.bodies.forget(seq);
+        let is_unread = scene.messages.head(seq).is_some();
         if fresh {
             self.take_fresh(seq);
+        }
+        if is_unread {
+            self.redelivery.forget(seq);
+            self.progress.ack(seq);
+            self.progress.leave_unread(seq);
+            return;
+        }
+        if fresh {
             return;
         }
         self.redelivery.forget(seq);

@@ -76,7 +76,7 @@ impl Consumer {
         };
         let num_redelivered = match self.config.max_deliver {
             1 => 0,
-            _ => self.progress.redelivered.len(),
+            _ => self.progress.counts(u64::MAX).count(),
         };
         ConsumerInfo {
             stream_name: self.stream.name.clone(),

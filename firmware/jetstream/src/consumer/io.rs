@@ -77,6 +77,8 @@ pub(crate) enum ConsumerInput<'a> {
     },
     /// A [`ConsumerOutput::Save`] with this number is on the medium.
     Saved(u64),
+    /// A [`ConsumerOutput::Save`] was refused, and is not on the medium.
+    NotSaved,
     /// Interest in the deliver subject or in a waiting request's inbox may have changed.
     Interest(&'a str),
     /// The deadline passed.

@@ -138,13 +138,16 @@ impl Consumer {
                 let list = start::rest_of_list(&progress, &config.filters(), messages);
                 (progress, list)
             }
-            None => start::start(&config, stream, messages),
+            None => start::start_again(&config, stream, created, messages),
         };
         let mut consumer = Self::assemble(now, created, config, stream, seed, progress);
         consumer.rest_told = consumer.rests_until(now.wall);
         consumer.settle_with_stream(now, messages);
         consumer.recount(list, messages);
         consumer.pace.replay = consumer.replay(messages);
+        if damage.is_some() {
+            consumer.save_anew();
+        }
         (consumer, damage)
     }
 
@@ -168,7 +171,6 @@ impl Consumer {
             name: config.asset_name().into(),
             filters: config.filters(),
             created,
-            progress,
             backlog: Backlog::default(),
             redelivery: Redelivery::default(),
             bodies: ReadAhead::default(),
@@ -178,10 +180,11 @@ impl Consumer {
             },
             pin: None,
             idle: Idle::new(now.mono, &config, &mut rng),
-            saver: Saver::new(volatile),
+            saver: Saver::new(volatile, progress.saves),
             delivered_at: None,
             acked_at: None,
             rest_told: None,
+            progress,
             out: Outbox::default(),
             wake: Some(now.mono),
             stream: stream.clone(),
@@ -220,6 +223,7 @@ impl Consumer {
             ConsumerInput::FlowControl(message) => self.on_flow_control(&scene, message),
             ConsumerInput::Fetched { messages, missing } => self.bodies.fetched(messages, missing),
             ConsumerInput::Saved(number) => self.saver.saved(number, &mut self.out),
+            ConsumerInput::NotSaved => self.not_saved(),
             ConsumerInput::Interest(filter) => self.interest_changed(&scene, filter),
             ConsumerInput::Time => {}
         }
@@ -261,6 +265,11 @@ impl Consumer {
         self.created
     }
 
+    /// What it has delivered and what was acknowledged.
+    pub(crate) const fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
     /// Whether nothing of it goes to the disk.
     pub(crate) const fn is_volatile(&self) -> bool {
         self.saver.is_volatile()
@@ -291,7 +300,9 @@ impl Consumer {
         } else {
             true
         };
-        (seq > self.progress.floor.stream && open) || self.progress.redelivered.contains_key(&seq)
+        (seq > self.progress.floor.stream && open)
+            || self.progress.pending.contains_key(&seq)
+            || self.progress.redelivered.contains_key(&seq)
     }
 
     /// Whether its filters name `subject`.
@@ -376,7 +387,8 @@ pub(super) fn rate(config: &ConsumerConfig, stream: &StreamFacts) -> Option<Rate
 /// As much of the saved progress as can be read.
 fn read((state, changes): (Option<&[u8]>, &[Bytes])) -> (Option<Progress>, Option<String>) {
     let Some(state) = state else {
-        return (None, None);
+        let text = "its progress is missing: it starts over";
+        return (None, Some(text.to_owned()));
     };
     let mut progress = match Progress::decode_state(state) {
         Ok(progress) => progress,
@@ -392,7 +404,7 @@ fn read((state, changes): (Option<&[u8]>, &[Bytes])) -> (Option<Progress>, Optio
 
 impl Consumer {
     /// After a start: what the stream no longer has is over, what it has is waited for.
-    fn settle_with_stream(&mut self, now: Now, messages: &dyn Messages) {
+    pub(super) fn settle_with_stream(&mut self, now: Now, messages: &dyn Messages) {
         self.progress.raise(messages.first());
         let pending: Vec<Seq> = self.progress.pending.keys().copied().collect();
         for seq in pending {
@@ -406,6 +418,11 @@ impl Consumer {
         for seq in counted {
             if messages.head(seq).is_none() {
                 self.progress.ack(seq);
+            }
+        }
+        if self.tracks() {
+            for seq in self.progress.take_unread() {
+                self.redelivery.queue(seq);
             }
         }
         // The stream may have lost its tail: then what it will store there is new again.

@@ -52,4 +52,5 @@ pub(crate) use info::ConsumerInfo;
 pub(crate) use io::{ConsumerInput, ConsumerOutput, MessageHead, Messages, Resident, Saving};
 pub(crate) use machine::{Consumer, Ending};
 pub(crate) use pausing::text_or_zero;
+pub(crate) use progress::Progress;
 pub(crate) use scene::Listening;

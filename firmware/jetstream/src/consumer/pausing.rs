@@ -4,6 +4,7 @@ use frond_clock::{Now, Timestamp};
 use frond_wire::{Message, MessageBuf, go_json};
 use serde::Serialize;
 
+use super::config::ConsumerConfig;
 use super::machine::Consumer;
 use super::scene::Scene;
 use crate::api::json::GivenTime;
@@ -27,9 +28,16 @@ impl Consumer {
     /// Rests until then; `None` or a time that is over ends the rest. Wake it with
     /// `ConsumerInput::Time` afterwards.
     pub(crate) fn pause(&mut self, now: Now, until: Option<Timestamp>) {
-        self.config.pause_until = until.map(Into::into);
-        self.config.set_required_level();
+        self.config = self.paused(until);
         self.wake_now(now);
+    }
+
+    /// Its description when it rests until then.
+    pub(crate) fn paused(&self, until: Option<Timestamp>) -> ConsumerConfig {
+        let mut config = self.config.clone();
+        config.pause_until = until.map(Into::into);
+        config.set_required_level();
+        config
     }
 
     /// The time it rests until, while it does.

@@ -21,11 +21,16 @@ pub(crate) struct Progress {
     pub(crate) redelivered: BTreeMap<Seq, u32>,
     /// With "last per subject": where the list of last messages ends, while it is being delivered.
     pub(crate) list_end: Option<Seq>,
+    /// The number of the save it was read from, 0 when there is none.
+    pub(super) saves: u64,
     /// Sequences whose entry differs from what was saved.
     touched: BTreeSet<Seq>,
     /// Whether anything differs from what was saved.
     dirty: bool,
 }
+
+/// In place of a count: the message was passed over, as it could not be read.
+const UNREAD: u32 = u32::MAX;
 
 /// A delivery and the stream sequence it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,6 +176,34 @@ impl Progress {
         self.touch(seq);
     }
 
+    /// `seq` is passed over: the stream has it, and it cannot be read now. The stream keeps it.
+    pub(crate) fn leave_unread(&mut self, seq: Seq) {
+        self.redelivered.insert(seq, UNREAD);
+        self.touch(seq);
+    }
+
+    /// What was passed over, as it could not be read, is on the way again: it may be read now.
+    pub(crate) fn take_unread(&mut self) -> Vec<Seq> {
+        let unread = self.redelivered.iter();
+        let unread: Vec<Seq> = unread
+            .filter(|(_, count)| **count == UNREAD)
+            .map(|(seq, _)| *seq)
+            .collect();
+        for seq in &unread {
+            self.redelivered.remove(seq);
+            self.deliver(*seq, Timestamp::default(), true);
+        }
+        unread
+    }
+
+    /// How often messages up to `last` were delivered again.
+    pub(crate) fn counts(&self, last: Seq) -> impl Iterator<Item = (Seq, u32)> {
+        let counts = self.redelivered.range(..=last);
+        counts
+            .map(|(seq, count)| (*seq, *count))
+            .filter(|(_, count)| *count != UNREAD)
+    }
+
     /// Everything below `first` left the stream. Returns what was pending there.
     ///
     /// Without such, this is no news for the disk: the stream knows its own first sequence.
@@ -204,8 +237,15 @@ impl Progress {
             .collect();
         let mut touched = std::mem::take(&mut self.touched);
         touched.extend(known);
+        let saves = self.saves;
         *self = Self::starting_at(next, None);
+        self.saves = saves;
         self.touched = touched;
+    }
+
+    /// Nobody knows what of it is saved.
+    pub(crate) const fn doubt(&mut self) {
+        self.dirty = true;
     }
 
     /// Whether something is not saved.

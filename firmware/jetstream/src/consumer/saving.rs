@@ -15,9 +15,12 @@ use super::outbox::Outbox;
 pub(super) struct Saver {
     /// Progress is never saved.
     volatile: bool,
+    /// The last save.
     number: u64,
     /// Saves up to here are on the disk.
     safe: u64,
+    /// Saves up to here build on one that the disk refused: of no worth until a whole one.
+    broken: u64,
     /// The last save somebody waits for.
     awaited: u64,
     changes: usize,
@@ -28,12 +31,14 @@ pub(super) struct Saver {
 }
 
 impl Saver {
-    pub(super) const fn new(volatile: bool) -> Self {
+    /// Goes on after the save with this number.
+    pub(super) const fn new(volatile: bool, number: u64) -> Self {
         Self {
             volatile,
-            number: 0,
-            safe: 0,
-            awaited: 0,
+            number,
+            safe: number,
+            broken: 0,
+            awaited: number,
             changes: 0,
             change_bytes: 0,
             due: None,
@@ -51,6 +56,9 @@ impl Saver {
 
     /// Everything up to save `number` is on the disk: what waited for it may go.
     pub(super) fn saved(&mut self, number: u64, out: &mut Outbox) {
+        if number <= self.broken {
+            return;
+        }
         self.safe = self.safe.max(number);
         let safe = self.held.partition_point(|(waits, _)| *waits <= self.safe);
         for (_, answer) in self.held.drain(..safe) {
@@ -58,7 +66,13 @@ impl Saver {
         }
     }
 
-    fn wants_whole(&self) -> bool {
+    /// A save is not on the disk, and none that is builds on it: whoever waits asks again.
+    const fn broke(&mut self) {
+        self.broken = self.number;
+        self.changes = limits::CHANGES_MAX;
+    }
+
+    const fn wants_whole(&self) -> bool {
         self.changes >= limits::CHANGES_MAX || self.change_bytes >= limits::CHANGE_BYTES_MAX
     }
 }
@@ -82,6 +96,19 @@ impl Consumer {
         } else {
             self.saver.held.push_back((self.saver.awaited, answer));
         }
+    }
+
+    /// The disk refused a save: no answer that waits for it or for a later one may go, and all of
+    /// the progress is to be saved.
+    pub(super) fn not_saved(&mut self) {
+        self.saver.held.clear();
+        self.save_anew();
+    }
+
+    /// What the disk has cannot be built on: the next save is a whole one.
+    pub(super) const fn save_anew(&mut self) {
+        self.saver.broke();
+        self.progress.doubt();
     }
 
     /// Saves what nobody waits for, when its time has come.
@@ -114,7 +141,8 @@ impl Consumer {
         self.progress.take_touched();
         self.saver.changes = 0;
         self.saver.change_bytes = 0;
-        let state = self.progress.encode_state();
+        self.saver.number += 1;
+        let state = self.progress.encode_state(self.saver.number);
         self.put(need, Saving::State(state));
     }
 
@@ -124,14 +152,15 @@ impl Consumer {
             return;
         }
         let touched = self.progress.take_touched();
-        let change = self.progress.encode_change(touched.into_iter());
+        self.saver.number += 1;
+        let number = self.saver.number;
+        let change = self.progress.encode_change(number, touched.into_iter());
         self.saver.changes += 1;
         self.saver.change_bytes += change.len();
         self.put(need, Saving::Change(change));
     }
 
     fn put(&mut self, need: Need, what: Saving) {
-        self.saver.number += 1;
         self.saver.due = None;
         if need == Need::Sync {
             self.saver.awaited = self.saver.number;

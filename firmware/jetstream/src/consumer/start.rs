@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use frond_clock::Timestamp;
 use frond_ledger::Seq;
 
 use super::config::{ConsumerConfig, DeliverPolicy, StreamFacts};
@@ -49,6 +50,26 @@ pub(crate) fn start(
         wanted.max(first)
     };
     (Progress::starting_at(begin, None), BTreeSet::new())
+}
+
+/// Where a consumer begins whose progress is lost: at nothing later than when it was made.
+pub(crate) fn start_again(
+    config: &ConsumerConfig,
+    stream: &StreamFacts,
+    created: Timestamp,
+    messages: &dyn Messages,
+) -> (Progress, BTreeSet<Seq>) {
+    match config.deliver_policy {
+        DeliverPolicy::Last | DeliverPolicy::LastPerSubject | DeliverPolicy::New => {
+            let next = messages.at_time(created);
+            let before = u64::from(config.deliver_policy != DeliverPolicy::New);
+            let begin = next.saturating_sub(before).max(messages.first());
+            (Progress::starting_at(begin, None), BTreeSet::new())
+        }
+        DeliverPolicy::All | DeliverPolicy::ByStartSequence | DeliverPolicy::ByStartTime => {
+            start(config, stream, messages)
+        }
+    }
 }
 
 /// What is left of the list of last messages when a consumer is restored.

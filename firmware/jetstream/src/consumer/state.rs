@@ -1,4 +1,7 @@
 //! How progress is written down. Each form has a version byte; old forms stay readable.
+//!
+//! Behind each form stands the number of the save it is, so that a save that is missing shows.
+//! Servers from before read the forms and pass over the numbers.
 
 use bytes::Bytes;
 use frond_clock::Timestamp;
@@ -50,28 +53,36 @@ struct EntryV1 {
     redelivered: u32,
 }
 
-/// Bytes that are no progress.
+/// Progress that cannot be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("consumer progress of an unknown form")]
-pub(crate) struct Unreadable;
+pub(crate) enum Unreadable {
+    /// Bytes that are no progress.
+    #[error("consumer progress of an unknown form")]
+    Form,
+    /// A save before this one was lost: what it said of deliveries nobody knows.
+    #[error("a part of its progress is missing: what was delivered since is delivered again")]
+    Gap,
+}
 
 impl Progress {
-    /// All of it.
-    pub(crate) fn encode_state(&self) -> Bytes {
+    /// All of it, as the save with this number; 0 for none that others follow.
+    pub(crate) fn encode_state(&self, number: u64) -> Bytes {
         let pending = self.pending.iter().map(|(&seq, entry)| PendingV1 {
             seq,
             delivery: entry.delivery,
             at_ms: millis(entry.at),
         });
-        versioned(&StateV1 {
+        let state = StateV1 {
             place: self.place(),
             pending: pending.collect(),
             redelivered: self.redelivered.iter().map(|(&s, &n)| (s, n)).collect(),
-        })
+        };
+        versioned(&state, number)
     }
 
-    /// Where we are, and what is true now of the sequences in `touched`.
-    pub(crate) fn encode_change(&self, touched: impl Iterator<Item = Seq>) -> Bytes {
+    /// Where we are, and what is true now of the sequences in `touched`, as the save with this
+    /// number.
+    pub(crate) fn encode_change(&self, number: u64, touched: impl Iterator<Item = Seq>) -> Bytes {
         let entries = touched.map(|seq| EntryV1 {
             seq,
             pending: self
@@ -80,10 +91,11 @@ impl Progress {
                 .map(|entry| (entry.delivery, millis(entry.at))),
             redelivered: self.redelivered.get(&seq).copied().unwrap_or(0),
         });
-        versioned(&ChangeV1 {
+        let change = ChangeV1 {
             place: self.place(),
             entries: entries.collect(),
-        })
+        };
+        versioned(&change, number)
     }
 
     /// Reads a whole state.
@@ -91,8 +103,9 @@ impl Progress {
     /// # Errors
     /// When the bytes are none.
     pub(crate) fn decode_state(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let state: StateV1 = unversioned(bytes)?;
+        let (state, number): (StateV1, u64) = unversioned(bytes)?;
         let mut progress = Self::default();
+        progress.saves = number;
         progress.set_place(&state.place);
         progress.pending = state
             .pending
@@ -106,9 +119,18 @@ impl Progress {
     /// Applies a change that was written after this state.
     ///
     /// # Errors
-    /// When the bytes are none; nothing is applied then.
+    /// When the bytes are none, or one before it is missing; nothing is applied then.
     pub(crate) fn apply_change(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
-        let change: ChangeV1 = unversioned(bytes)?;
+        let (change, number): (ChangeV1, u64) = unversioned(bytes)?;
+        if number > 0 {
+            if number <= self.saves {
+                return Ok(());
+            }
+            if number > self.saves + 1 {
+                return Err(Unreadable::Gap);
+            }
+            self.saves = number;
+        }
         self.set_place(&change.place);
         for entry in change.entries {
             match entry.pending {
@@ -155,18 +177,28 @@ const fn pending(delivery: u64, at_ms: i64) -> Pending {
     }
 }
 
-fn versioned<T: Serialize>(value: &T) -> Bytes {
+fn versioned<T: Serialize>(value: &T, number: u64) -> Bytes {
     // Writing to memory cannot fail; if it did, an empty record would be refused when read.
-    postcard::to_extend(value, vec![V1])
+    let bytes = postcard::to_extend(value, vec![V1]).unwrap_or_default();
+    if number == 0 {
+        return bytes.into();
+    }
+    postcard::to_extend(&number, bytes)
         .unwrap_or_default()
         .into()
 }
 
-fn unversioned<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, Unreadable> {
-    match bytes.split_first() {
-        Some((&V1, rest)) => postcard::from_bytes(rest).map_err(|_| Unreadable),
-        Some(_) | None => Err(Unreadable),
+/// The value, and its number: 0 when it was written without.
+fn unversioned<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
+    let Some((&V1, rest)) = bytes.split_first() else {
+        return Err(Unreadable::Form);
+    };
+    let (value, rest) = postcard::take_from_bytes(rest).map_err(|_| Unreadable::Form)?;
+    if rest.is_empty() {
+        return Ok((value, 0));
     }
+    let number = postcard::from_bytes(rest).map_err(|_| Unreadable::Form)?;
+    Ok((value, number))
 }
 
 #[cfg(test)]
@@ -191,15 +223,18 @@ mod tests {
     #[test]
     fn the_bytes_of_version_one_stay() {
         let progress = progress();
-        assert_eq!(hex(&progress.encode_state()), STATE_V1);
-        assert_eq!(hex(&progress.encode_change([5, 7].into_iter())), CHANGE_V1);
+        let change = |number| hex(&progress.encode_change(number, [5, 7].into_iter()));
+        assert_eq!(hex(&progress.encode_state(0)), STATE_V1);
+        assert_eq!(change(0), CHANGE_V1);
+        assert_eq!(hex(&progress.encode_state(300)), format!("{STATE_V1}ac02"));
+        assert_eq!(change(1), format!("{CHANGE_V1}01"));
     }
 
     #[test]
     fn what_was_written_is_read() {
         let mut before = progress();
         before.take_touched();
-        let state = before.encode_state();
+        let state = before.encode_state(0);
         assert_eq!(Progress::decode_state(&state), Ok(before.clone()));
 
         let mut after = before.clone();
@@ -207,7 +242,7 @@ mod tests {
         after.deliver(9, Timestamp::from_nanos(2_000_000), true);
         after.advance(10);
         let touched = after.take_touched();
-        let change = after.encode_change(touched.into_iter());
+        let change = after.encode_change(0, touched.into_iter());
         before.apply_change(&change).unwrap();
         assert_eq!(before, after);
     }
@@ -215,9 +250,26 @@ mod tests {
     #[test]
     fn foreign_bytes_are_refused() {
         for bytes in [&b""[..], b"\x02", b"\x01", b"\x01\xff\xff"] {
-            assert_eq!(Progress::decode_state(bytes), Err(Unreadable));
-            assert_eq!(Progress::default().apply_change(bytes), Err(Unreadable));
+            let refused = Err(Unreadable::Form);
+            assert_eq!(Progress::decode_state(bytes), refused.map(|()| progress()));
+            assert_eq!(Progress::default().apply_change(bytes), refused);
         }
+    }
+
+    #[test]
+    fn a_save_that_is_missing_shows_in_those_after_it() {
+        let before = progress();
+        let state = before.encode_state(7);
+        let change = |number| before.encode_change(number, [5].into_iter());
+        let mut read = Progress::decode_state(&state).unwrap();
+        assert_eq!(read.apply_change(&change(9)), Err(Unreadable::Gap));
+        assert_eq!(read.apply_change(&change(8)), Ok(()));
+        // Told twice is told once.
+        assert_eq!(read.apply_change(&change(8)), Ok(()));
+        assert_eq!(read.apply_change(&change(9)), Ok(()));
+        // Those of a server from before have no number.
+        assert_eq!(read.apply_change(&change(0)), Ok(()));
+        assert_eq!(read.apply_change(&change(10)), Ok(()));
     }
 
     const STATE_V1: &str = "01090501050003060280a0abfef962070380a0abfef962080480a0abfef962010701";

@@ -7,14 +7,16 @@ use super::config::{ConsumerConfig, DeliverPolicy, StreamFacts};
 use super::idle::Idle;
 use super::io::Messages;
 use super::machine::{Consumer, Mode, rate};
+use super::progress::Progress;
+use super::start;
 use crate::errors::{ApiError, CONSUMER_INVALID_RESET};
 
 impl Consumer {
     /// Takes a prepared description that [`super::admit_change`] has let pass.
     /// Wake it with `ConsumerInput::Time` afterwards.
     // spec: nats-server v2.14.0 server/consumer.go updateConfig
-    pub(crate) fn update(&mut self, now: Now, mut config: ConsumerConfig, messages: &dyn Messages) {
-        config.pause_until.clone_from(&self.config.pause_until);
+    pub(crate) fn update(&mut self, now: Now, config: ConsumerConfig, messages: &dyn Messages) {
+        let config = self.amended(config);
         let old = std::mem::replace(&mut self.config, config);
         let new = &self.config;
         if let Mode::Push(push) = &mut self.mode
@@ -55,6 +57,12 @@ impl Consumer {
         self.wake_now(now);
     }
 
+    /// A prepared description as it will be once it is taken: no update ends a rest.
+    pub(crate) fn amended(&self, mut config: ConsumerConfig) -> ConsumerConfig {
+        config.pause_until.clone_from(&self.config.pause_until);
+        config
+    }
+
     /// The stream's description changed.
     pub(crate) fn stream_updated(&mut self, now: Now, stream: &StreamFacts) {
         self.stream = stream.clone();
@@ -93,6 +101,17 @@ impl Consumer {
         self.start_over(start.max(1), messages);
         self.wake_now(now);
         Ok(start.max(1))
+    }
+
+    /// Takes back a reset that the disk refused: what was on the way then comes again.
+    pub(crate) fn go_back(&mut self, now: Now, before: Progress, messages: &dyn Messages) {
+        self.progress = before;
+        self.redelivery.clear();
+        self.settle_with_stream(now, messages);
+        let list = start::rest_of_list(&self.progress, &self.filters, messages);
+        self.recount(list, messages);
+        self.save_anew();
+        self.wake_now(now);
     }
 
     /// From `start`, with delivery 1 and nothing on the way.

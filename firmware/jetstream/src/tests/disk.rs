@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use frond_ledger::{
-    Batch, ConsumerId, Engine, Fetched, Head, Heads, Part, Query, Receipt, Record, Recovered,
-    RecoveredConsumer, RecoveredStream, Seq, Stored, StreamId, commit,
+    Batch, ConsumerId, Damage, Engine, Fetched, Head, Heads, Part, Query, Receipt, Record,
+    Recovered, RecoveredConsumer, RecoveredStream, Seq, Stored, StreamId, commit,
 };
 
 /// What a disk would hold, record by record.
@@ -14,6 +14,10 @@ pub(super) struct Disk {
     ids_used: (u32, u32),
     /// Sequences left out after the last of each stream when it is read again.
     left_out: u64,
+    /// What is told as damaged at the next start.
+    pub(super) damage: Vec<Damage>,
+    /// What cannot be read, until it can.
+    unreadable: Vec<(StreamId, Stored)>,
     pub(super) commits: usize,
 }
 
@@ -47,8 +51,38 @@ impl Disk {
 
     /// A message can no longer be read.
     pub(super) fn lose(&mut self, seq: Seq) {
+        for (id, stream) in &mut self.streams {
+            let lost = stream.messages.remove(&seq);
+            self.unreadable.extend(lost.map(|stored| (*id, stored)));
+        }
+    }
+
+    /// Everything can be read again.
+    pub(super) fn find(&mut self) {
+        for (stream, stored) in std::mem::take(&mut self.unreadable) {
+            let stream = self.streams.get_mut(&stream).expect("a stream");
+            stream.messages.insert(stored.seq, stored);
+        }
+    }
+
+    /// Loses what was kept of the progress of all consumers: all of it, or one change.
+    pub(super) fn lose_progress(&mut self, change: Option<usize>) {
+        for (_, state, changes) in self
+            .streams
+            .values_mut()
+            .flat_map(|s| s.consumers.values_mut())
+        {
+            match change {
+                Some(index) => drop(changes.remove(index)),
+                None => *state = None,
+            }
+        }
+    }
+
+    /// Loses the first consumer.
+    pub(super) fn lose_consumer(&mut self) {
         for stream in self.streams.values_mut() {
-            stream.messages.remove(&seq);
+            stream.consumers.pop_first();
         }
     }
 
@@ -185,7 +219,7 @@ impl Disk {
                 .map(|(id, disk)| disk.recover(*id, self.left_out))
                 .collect(),
             values: self.values.clone(),
-            damage: Vec::new(),
+            damage: self.damage.clone(),
             reports: Vec::new(),
             stream_ids_used: self.ids_used.0,
             consumer_ids_used: self.ids_used.1,

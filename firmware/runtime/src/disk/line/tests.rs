@@ -8,8 +8,8 @@ use frond_ledger::{Body, ConsumerId, Ticket};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::disk::RECORD_BYTES;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES};
+use frond_ledger::RECORD_BYTES;
 
 /// What a medium can do, and what it was told.
 #[derive(Default)]
