@@ -50,6 +50,9 @@ enum State {
     Open,
     /// The peer said that nothing more comes.
     Ended,
+    /// Something was wrong with what the peer sent. rustls is not asked again: what it had yet to
+    /// read is gone, and it panics without.
+    Failed,
 }
 
 /// What one look at the records found.
@@ -133,6 +136,7 @@ impl Session {
     /// When the peer broke the protocol or is not who it should be; what it is to be told waits
     /// in [`Session::waiting`].
     pub(crate) fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>) -> Result<(), Error> {
+        self.check()?;
         let mut held = std::mem::take(&mut self.held);
         if held.is_empty() {
             let used = self.drive(bytes, plain)?;
@@ -153,6 +157,7 @@ impl Session {
     /// # Errors
     /// When the session cannot encrypt (any more).
     pub(crate) fn encrypt(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, Error> {
+        self.check()?;
         let mut held = std::mem::take(&mut self.held);
         let written = match &mut self.side {
             Side::Server(conn) => write(conn.process_tls_records(&mut held), plain, to),
@@ -164,12 +169,16 @@ impl Session {
 
     /// Says that nothing more comes from here.
     pub(crate) fn say_goodbye(&mut self) {
+        if self.check().is_err() {
+            return;
+        }
         let mut held = std::mem::take(&mut self.held);
         let out = &mut self.out;
         match &mut self.side {
             Side::Server(conn) => goodbye(conn.process_tls_records(&mut held), out),
             Side::Client(conn) => goodbye(conn.process_tls_records(&mut held), out),
         }
+        self.held = held;
     }
 
     /// Encrypted bytes that have yet to be written.
@@ -222,21 +231,30 @@ impl Session {
                     return Ok(used);
                 }
                 Err(error) => {
-                    self.collect_alert();
+                    self.collect_alert(incoming.get_mut(used..).unwrap_or_default());
+                    self.state = State::Failed;
                     return Err(error);
                 }
             }
         }
     }
 
-    /// What the peer is told of its fault.
-    fn collect_alert(&mut self) {
+    /// What the peer is told of its fault. `rest` is what rustls has not discarded: it counts
+    /// from there.
+    fn collect_alert(&mut self, rest: &mut [u8]) {
         let out = &mut self.out;
         let mut nothing = Vec::new();
         let _ = match &mut self.side {
-            Side::Server(conn) => step(conn.process_tls_records(&mut []), &mut nothing, out).1,
-            Side::Client(conn) => step(conn.process_tls_records(&mut []), &mut nothing, out).1,
+            Side::Server(conn) => step(conn.process_tls_records(rest), &mut nothing, out).1,
+            Side::Client(conn) => step(conn.process_tls_records(rest), &mut nothing, out).1,
         };
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self.state {
+            State::Shaking | State::Open | State::Ended => Ok(()),
+            State::Failed => Err(Error::General("the session has failed".into())),
+        }
     }
 }
 
@@ -322,3 +340,6 @@ impl fmt::Debug for Session {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;
