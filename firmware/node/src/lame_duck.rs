@@ -1,13 +1,17 @@
 use std::time::Duration;
 
-use frond_clock::{Instant, Now};
+use frond_clock::{Instant, Now, Rng};
 
+use crate::node::fold;
 use crate::{Node, Output};
+
+/// Nobody waits longer for the next, however few there are.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Leads the clients away one after another, so that they do not all arrive elsewhere at once.
 ///
 /// spec: nats-server v2.15.1 server/server.go `lameDuckMode`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum LameDuck {
     /// The server stays.
     #[default]
@@ -16,8 +20,11 @@ pub(crate) enum LameDuck {
     Leading {
         /// When the next client is closed.
         next: Instant,
-        /// Pause between two.
+        /// Longest pause between two.
         pause: Duration,
+        /// How much of it is waited: servers that stop together do not send their clients away
+        /// in step.
+        rng: Rng,
     },
     /// Nobody is left.
     Done,
@@ -34,7 +41,7 @@ impl LameDuck {
 
 impl Node {
     pub(crate) fn start_lame_duck(&mut self, now: Now) {
-        if self.lame_duck != LameDuck::Off {
+        if !matches!(self.lame_duck, LameDuck::Off) {
             return;
         }
         self.tell_lame_duck(now);
@@ -44,26 +51,24 @@ impl Node {
         let clients = u32::try_from(self.clients.len()).unwrap_or(u32::MAX).max(1);
         self.lame_duck = LameDuck::Leading {
             next: now.mono + grace,
-            pause: left / clients,
+            pause: (left / clients).min(PAUSE_MAX),
+            rng: Rng::seeded(fold(&self.seed.random)),
         };
         self.end_when_empty();
     }
 
     pub(crate) fn lame_duck_time(&mut self, now: Now) {
-        let LameDuck::Leading { next, pause } = self.lame_duck else {
+        let LameDuck::Leading { next, pause, rng } = &mut self.lame_duck else {
             return;
         };
-        if next > now.mono {
+        if *next > now.mono {
             self.end_when_empty();
             return;
         }
+        *next = now.mono + within(*pause, rng);
         if let Some(conn) = self.clients.pop_first() {
             self.broker.close(now, conn, "Server Shutdown");
         }
-        self.lame_duck = LameDuck::Leading {
-            next: now.mono + pause,
-            pause,
-        };
         self.end_when_empty();
     }
 
@@ -71,6 +76,30 @@ impl Node {
         if self.clients.is_empty() {
             self.lame_duck = LameDuck::Done;
             self.outputs.push_back(Output::Finished);
+        }
+    }
+}
+
+/// Between half of `pause` and all of it.
+fn within(pause: Duration, rng: &mut Rng) -> Duration {
+    let half = pause / 2;
+    let nanos = u64::try_from(half.as_nanos()).unwrap_or(u64::MAX);
+    half + Duration::from_nanos(rng.below(nanos.saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_half_of_the_longest_at_least() {
+        let mut rng = Rng::seeded(7);
+        let pauses = [Duration::ZERO, Duration::from_nanos(1), PAUSE_MAX];
+        for pause in pauses {
+            for _ in 0..100 {
+                let waited = within(pause, &mut rng);
+                assert!(waited >= pause / 2 && waited <= pause, "{waited:?}");
+            }
         }
     }
 }

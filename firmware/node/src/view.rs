@@ -71,7 +71,7 @@ impl Node {
             websocket_port: websocket,
             route_port: route,
             gateway: self.gateways.as_ref().map(|it| (&*it.host, it.port)),
-            is_lame_duck: self.lame_duck != LameDuck::Off,
+            is_lame_duck: !matches!(self.lame_duck, LameDuck::Off),
         }
     }
 }
