@@ -5,7 +5,13 @@ use crate::args;
 
 /// The command line, spelled as nats-server's.
 #[derive(Clone, Debug, Default, Parser)]
-#[command(rename_all = "snake_case", disable_version_flag = true, disable_help_flag = true, after_help = AFTER_HELP)]
+#[command(
+    rename_all = "snake_case",
+    disable_version_flag = true,
+    disable_help_flag = true,
+    args_override_self = true,
+    after_help = AFTER_HELP
+)]
 pub(crate) struct Cli {
     /// Bind to this host address [default: 127.0.0.1 without any flag, else 0.0.0.0]
     #[arg(short = 'a', long, value_name = "HOST", help_heading = "Server")]
