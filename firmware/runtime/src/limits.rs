@@ -107,10 +107,11 @@ pub(crate) const PARTING_MAX: usize = 256;
 pub(crate) const SHED_AT_ONCE: usize = 16;
 /// That it refuses is told this often.
 pub(crate) const REFUSED_TOLD_EVERY: Duration = Duration::from_secs(60);
-/// Bytes of an HTTP request head.
-pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 8 * 1024;
+/// Bytes of an HTTP request head. Proxies that sign people in send cookies of many KiB;
+/// nats-server takes 1 MiB.
+pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Header lines of an HTTP request.
-pub(crate) const HTTP_HEADERS_MAX: usize = 64;
+pub(crate) const HTTP_HEADERS_MAX: usize = 100;
 /// How long a proxy may take to say for whom it speaks.
 ///
 /// spec: nats-server v2.15.1 server/client_proxyproto.go `proxyProtoReadTimeout`

@@ -33,8 +33,9 @@ pub const INFLATE_ROOM_BYTES: usize = 32 * 1024;
 /// spec: RFC 6455 5.5.3 allows it.
 pub const CONTROLS_WAITING_BYTES_MAX: usize = 1024;
 
-/// The request line and headers of an upgrade.
-pub const HEAD_BYTES_MAX: usize = 16 * 1024;
+/// The request line and headers of an upgrade. Proxies that sign people in send cookies of many
+/// KiB; nats-server takes 1 MiB.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Headers of an upgrade.
 pub const HEADERS_MAX: usize = 100;

@@ -302,6 +302,42 @@ fn lame_duck_says_so_and_stops_listening() {
 }
 
 #[test]
+fn of_a_flag_given_twice_the_last_counts() {
+    let twice = [
+        "-p", "1", "-D", "-D", "--port", "-1", "-js", "-js", "-a", "0.0.0.0",
+    ];
+    let server = with(&[&twice[..], &["-a", "127.0.0.1"]].concat());
+    assert!(TcpStream::connect(server.addr()).is_ok());
+}
+
+#[test]
+fn few_clients_of_a_lame_duck_are_led_away_within_seconds() {
+    let server = Server::start(
+        Kind::Leaf,
+        &Setup::config(
+            "listen: \"127.0.0.1:-1\"\nlame_duck_grace_period: \"1s\"\nlame_duck_duration: \"600s\"",
+        ),
+    );
+    let clients: Vec<TcpStream> = (0..3)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.addr()).expect("connected");
+            stream
+                .write_all(b"CONNECT {\"verbose\":false}\r\nPING\r\n")
+                .expect("sent");
+            let mut lines = BufReader::new(stream.try_clone().expect("a handle")).lines();
+            assert!(lines.any(|line| line.is_ok_and(|line| line == "PONG")));
+            stream
+        })
+        .collect();
+    server.signal(Signal::USR2);
+    // 599 seconds between three would be 200 each.
+    wait_for("the end", Duration::from_secs(30), || {
+        server.log().contains("Server Exiting..").then_some(())
+    });
+    drop(clients);
+}
+
+#[test]
 fn signals_by_flag() {
     let server = with(&["-a", "127.0.0.1", "-p", "-1"]);
     let output = frond(&["--signal", &format!("ldm={}", server.pid())]);

@@ -84,7 +84,7 @@ fn each_missing_point_is_refused_by_its_name() {
 
 #[test]
 fn a_head_that_never_ends_is_refused() {
-    let endless = format!("{GOOD}X: {}", "x".repeat(64 * 1024));
+    let endless = format!("{GOOD}X: {}", "x".repeat(128 * 1024));
     let Err(HeadError::Refused(refusal)) = Head::parse(endless.as_bytes()) else {
         panic!("waits for more");
     };
