@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("firmware/wire", &[]),
     ("firmware/websocket", &[]),
     ("firmware/s2", &[]),
+    ("firmware/ocsp", &["firmware/clock"]),
     ("firmware/backup", &["firmware/s2"]),
     ("firmware/trim", &[]),
     ("board-support/board", &[]),
@@ -76,6 +77,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/store",
             "firmware/websocket",
             "firmware/s2",
+            "firmware/ocsp",
             "firmware/trim",
         ],
     ),
@@ -107,6 +109,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "firmware/node",
             "firmware/leaf",
             "firmware/backup",
+            "firmware/ocsp",
+            "firmware/ota",
+            "firmware/s2",
             "firmware/store",
             "firmware/websocket",
             "hub/route",
@@ -115,8 +120,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/fuzz", &["tests/sim"]),
-    // Makes the JWTs of the operators under test, and signs configurations.
-    ("tests/interop", &["firmware/account", "firmware/ota"]),
+    // Makes the JWTs of the operators under test, signs configurations, answers about certificates.
+    (
+        "tests/interop",
+        &["firmware/account", "firmware/ota", "firmware/ocsp"],
+    ),
     ("tests/powercut", &["tests/interop"]),
     ("tests/script", &["tests/interop"]),
     (
@@ -141,6 +149,7 @@ pub(crate) const PURE: &[&str] = &[
     "firmware/ledger",
     "firmware/monitor",
     "firmware/node",
+    "firmware/ocsp",
     "firmware/ota",
     "firmware/s2",
     "firmware/subject",
