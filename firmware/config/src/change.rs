@@ -88,6 +88,10 @@ pub enum Reloadable {
     AuthTimeout,
     /// `tls.timeout`
     TlsTimeout,
+    /// `ocsp`
+    Ocsp,
+    /// `ocsp_cache`
+    OcspCache,
     /// The rest of `tls`, always: its files are read again.
     Tls,
     /// `tls.pinned_certs`
@@ -154,6 +158,8 @@ impl Reloadable {
             Self::AuthTimeout => "authorization timeout",
             Self::TlsTimeout => "tls timeout",
             Self::Tls => "tls",
+            Self::Ocsp => "OCSP",
+            Self::OcspCache => "OCSP peer cache",
             Self::TlsPins => "pinned_certs",
             Self::Users => "authorization users",
             Self::Accounts => "accounts",

@@ -10,6 +10,7 @@ use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::logging::Log;
 use crate::options::mappings::Mapping;
+use crate::options::ocsp::{Ocsp, OcspCache};
 use crate::options::operator::OperatorMode;
 use crate::options::ota::Ota;
 use crate::options::proxies::Proxies;
@@ -48,6 +49,10 @@ pub struct Config {
     pub monitor_tls: bool,
     /// How clients are encrypted; `None`: not.
     pub tls: Option<Tls>,
+    /// Stapling of own certificates; `None`: of those that must have a staple.
+    pub ocsp: Option<Ocsp>,
+    /// Where answers about peers are kept; `None`: as by default.
+    pub ocsp_cache: Option<OcspCache>,
     /// In front of the monitoring paths; `/` by default.
     pub monitor_base_path: String,
     /// Logging.
@@ -139,6 +144,8 @@ impl Default for Config {
             monitor: None,
             monitor_tls: false,
             tls: None,
+            ocsp: None,
+            ocsp_cache: None,
             monitor_base_path: "/".to_owned(),
             log: Log::default(),
             pid_file: None,

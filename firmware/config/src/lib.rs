@@ -52,6 +52,7 @@ pub use options::leafnodes::{LeafAuthorization, LeafNodes, LeafUser};
 pub use options::logging::Log;
 pub use options::mappings::{Destination, Mapping};
 pub use options::msg_trace::MsgTrace;
+pub use options::ocsp::{Ocsp, OcspCache, OcspMode, OcspPeer};
 pub use options::operator::{Deletion, OperatorMode, Resolver};
 pub use options::ota::{Ota, OtaKeys, OtaLogin, OtaSource, OtaTrust};
 pub use options::peers::PeerAuthorization;

@@ -21,6 +21,14 @@ pub(crate) const OTA_WINDOW_SECONDS: u64 = 600;
 pub(crate) const OTA_SOAK_SECONDS: u64 = 10;
 /// Shortest lame duck duration, in seconds.
 pub(crate) const LAME_DUCK_SECONDS_MIN: u64 = 30;
+/// How often answers about peers' certificates are saved, in seconds.
+pub(crate) const OCSP_CACHE_SAVE_SECONDS: u64 = 300;
+/// How far a responder's clock may be from ours, in seconds.
+pub(crate) const OCSP_CLOCK_SKEW_SECONDS: u64 = 30;
+/// How long a responder may take, in seconds.
+pub(crate) const OCSP_TIMEOUT_SECONDS: u64 = 2;
+/// How long an answer is good that does not say so, in seconds.
+pub(crate) const OCSP_TTL_SECONDS: u64 = 3_600;
 /// Default time of a TLS handshake, in seconds.
 pub(crate) const TLS_TIMEOUT_SECONDS: u64 = 2;
 /// How long `handshake_first: auto` waits for the peer to begin.

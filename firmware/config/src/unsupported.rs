@@ -173,8 +173,8 @@ fn unsupported(block: Block) -> &'static str {
         | Block::OtaSource
         | Block::Cluster
         | Block::Gateway
-        | Block::RemoteGateway => "",
-        Block::Tls => TLS_UNSUPPORTED,
+        | Block::RemoteGateway
+        | Block::Tls => "",
     }
 }
 
@@ -191,11 +191,11 @@ const TOP: &str = "\
     no_system_account no_system no_sys_acc mappings maps default_js_domain store_dir storedir \
     authorization \
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
-    roots root root_operators root_operator resolver account_resolver accounts_resolver \
+    ocsp ocsp_cache roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
     prof_port prof_block_rate proxy_protocol cluster gateway ota appliance";
 const TOP_UNSUPPORTED: &str = "\
-    ocsp ocsp_cache mqtt";
+    mqtt";
 const AUTHORIZATION: &str = "\
     user username pass password token timeout users default_permission default_permissions \
     permissions proxy_required auth_callout auth_hook";
@@ -257,8 +257,7 @@ const TLS: &str = "\
     verify_cert_and_check_known_urls allow_insecure_cipher_suites cipher_suites \
     curve_preferences timeout connection_rate_limit pinned_certs handshake_first first immediate \
     min_version minimum_version cert_store cert_match_by cert_match ca_certs_match \
-    cert_match_skip_invalid";
-const TLS_UNSUPPORTED: &str = "ocsp_peer";
+    cert_match_skip_invalid ocsp_peer";
 const WEBSOCKET: &str = "\
     listen port host net advertise no_tls tls same_origin allowed_origins allowed_origin \
     allow_origins allow_origin origins origin handshake_timeout compress compression \

@@ -18,6 +18,8 @@ pub(super) fn collect(
     logging(old, new, changes);
     authorization(old, new, changes);
     tls(old.tls.as_ref(), new.tls.as_ref(), changes);
+    changes.note_only(Reloadable::Ocsp, &old.ocsp, &new.ocsp);
+    changes.note_only(Reloadable::OcspCache, &old.ocsp_cache, &new.ocsp_cache);
     limits(old, new, changes);
     changes.note_only(Reloadable::Appliance, &old.appliance, &new.appliance);
     sizes(&old.jetstream, &new.jetstream, changes)?;

@@ -16,6 +16,7 @@ pub(crate) mod leafnodes;
 pub(crate) mod logging;
 pub(crate) mod mappings;
 pub(crate) mod msg_trace;
+pub(crate) mod ocsp;
 pub(crate) mod operator;
 pub(crate) mod ota;
 pub(crate) mod peers;

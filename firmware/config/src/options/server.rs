@@ -7,6 +7,7 @@ use crate::options::cluster::Cluster;
 use crate::options::gateway::Gateway;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
+use crate::options::ocsp::{Ocsp, OcspCache};
 use crate::options::ota::Ota;
 use crate::options::proxies::Proxies;
 use crate::options::tls::{Side, Tls};
@@ -444,6 +445,8 @@ fn read_blocks(
             );
         }
         "mappings" | "maps" => set(&mut config.mappings, mappings::read(value, report)),
+        "ocsp" => config.ocsp = Ocsp::read(value, report),
+        "ocsp_cache" => config.ocsp_cache = OcspCache::read(value, report),
         "tls" => config.tls = Tls::read(value, Side::Server, report),
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
         "appliance" => config.appliance = Appliance::read(value, report),

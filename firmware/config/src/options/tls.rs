@@ -3,6 +3,7 @@ mod suites;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::ocsp::OcspPeer;
 use crate::duration;
 use crate::limits::{TLS_FALLBACK_DELAY_MILLIS, TLS_TIMEOUT_SECONDS};
 use crate::position::Position;
@@ -42,6 +43,8 @@ pub struct Tls {
     pub handshake_first: HandshakeFirst,
     /// Between servers: the peer's certificate must name the host of a configured URL.
     pub check_known_urls: bool,
+    /// Whether the peer's certificate is asked about.
+    pub ocsp_peer: Option<OcspPeer>,
     pub(crate) at: Place,
 }
 
@@ -106,6 +109,7 @@ impl Default for Tls {
             connection_rate_limit: None,
             handshake_first: HandshakeFirst::No,
             check_known_urls: false,
+            ocsp_peer: None,
             at: Place::default(),
         }
     }
@@ -211,6 +215,7 @@ impl Tls {
                     self.handshake_first = HandshakeFirst::Yes;
                 }
             }
+            "ocsp_peer" => self.ocsp_peer = OcspPeer::read(value, report),
             "min_version" | "minimum_version" => {
                 set(&mut self.only_tls13, read_min_version(value, report));
             }
