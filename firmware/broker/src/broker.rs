@@ -376,7 +376,10 @@ impl Broker {
                         return Next::Read(1);
                     }
                 }
-                (Err(error), None) => self.client_garbage(slot, &error),
+                (Err(error), None) => {
+                    self.trace_oversized(slot, rest, &error);
+                    self.client_garbage(slot, &error);
+                }
                 (Err(error), Some(link)) => self.link_garbage(link, &error),
             }
             self.settle();

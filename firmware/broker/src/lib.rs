@@ -36,6 +36,7 @@ mod msgtrace_accounts;
 mod options;
 mod outbox;
 mod output;
+mod oversized;
 mod packs;
 mod publish;
 mod pulse;

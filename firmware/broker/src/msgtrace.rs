@@ -150,6 +150,13 @@ impl Broker {
         }
     }
 
+    /// How large the message says it is.
+    pub(crate) fn trace_size(&mut self, bytes: usize) {
+        if let Some(tracing) = &mut self.tracing {
+            tracing.report.bytes = bytes;
+        }
+    }
+
     /// The message isn't let in.
     pub(crate) fn trace_refusal(&mut self, text: &str) {
         let events = self.tracing.as_mut().map(|one| &mut one.report.events);

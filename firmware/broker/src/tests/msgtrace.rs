@@ -193,3 +193,31 @@ fn who_must_not_publish_is_told_so_and_the_trace_too() {
     assert_eq!(reports(&mut world), []);
     assert!(world.read(a).contains("Publish to \"_GR_.x\""));
 }
+
+#[test]
+fn what_is_too_large_is_told_as_far_as_it_has_come() {
+    let (whole, cut) = (
+        "Nats-Trace-Dest: t\r\nA: b\r\n\r\n",
+        "Nats-Trace-Dest: t\r\nA",
+    );
+    for header in [whole, cut] {
+        let mut world = World::open_to_all();
+        let a = world.quiet();
+        let size = 100 << 20;
+        world.say(a, &format!("HPUB a.b r 40 {size}\r\nNATS/1.0\r\n{header}"));
+        let report = the_only(&mut world);
+        assert_eq!(told(&report), ["in a.b maximum payload exceeded"]);
+        assert_eq!((&*report.subject, report.bytes), ("t", size));
+        assert!(world.read(a).contains("Maximum Payload Violation"));
+    }
+    for said in [
+        "PUB a.b 104857600\r\nNats-Trace-Dest: t\r\n",
+        "HPUB a.b 10 104857600\r\n",
+        "HPUB a.b 40 104857600\r\nNATS/1.0\r\nOther: t\r\n\r\n",
+    ] {
+        let mut world = World::open_to_all();
+        let a = world.quiet();
+        world.say(a, said);
+        assert!(reports(&mut world).is_empty(), "{said}");
+    }
+}
