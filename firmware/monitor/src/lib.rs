@@ -42,7 +42,7 @@ mod tests;
 
 pub use endpoint::{counted_as, is_private};
 pub use page::{JSON, Page};
-pub use process::{CertEnds, DiskCounts, Process};
+pub use process::{CertEnds, DiskCounts, OcspCacheStats, Process};
 pub use render::render;
 pub use report::{Unanswered, report};
 pub use status::{

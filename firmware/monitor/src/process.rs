@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use frond_clock::{Timestamp, Trust};
 
 use crate::status::{Configuration, Sensor};
+use crate::text::empty;
 
 /// What a node cannot know of the process it lives in.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +24,42 @@ pub struct Process<'a> {
     pub config_digest: &'a str,
     /// When certificates end.
     pub certs: CertEnds,
+    /// What is kept of what responders said about peers.
+    pub ocsp_cache: Option<OcspCacheStats>,
     /// Whether the system's clock is believed.
     pub trust: Trust,
     /// What the sensors of this box last said.
     pub sensors: &'a [Sensor],
     /// Where its configuration stands; `None` when it comes from nowhere but a file.
     pub configuration: Option<&'a Configuration>,
+}
+
+/// What is kept of what responders said about peers, and how it was used.
+///
+/// spec: nats-server v2.15.1 server/monitor.go `OCSPResponseCacheVarz`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct OcspCacheStats {
+    /// How it is kept.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub cache_type: &'static str,
+    /// Questions that it answered.
+    #[serde(skip_serializing_if = "empty")]
+    pub cache_hits: i64,
+    /// Questions that it did not.
+    #[serde(skip_serializing_if = "empty")]
+    pub cache_misses: i64,
+    /// Answers in it.
+    #[serde(skip_serializing_if = "empty")]
+    pub cached_responses: i64,
+    /// Of them "revoked".
+    #[serde(skip_serializing_if = "empty")]
+    pub cached_revoked_responses: i64,
+    /// Of them "good".
+    #[serde(skip_serializing_if = "empty")]
+    pub cached_good_responses: i64,
+    /// Of them "unknown".
+    #[serde(skip_serializing_if = "empty")]
+    pub cached_unknown_responses: i64,
 }
 
 /// When the first certificate of each listener ends.

@@ -7,7 +7,10 @@ mod options;
 mod websocket;
 
 pub(crate) use cluster::{ClusterOptsVarz, GatewayOptsVarz, RemoteGatewayOptsVarz};
-pub(crate) use options::{DenyRules, Facts, LeafNodeOptsVarz, RemoteLeafOptsVarz, Settings};
+pub(crate) use options::{
+    DenyRules, Facts, LeafNodeOptsVarz, ProxiesOptsVarz, ProxyOptsVarz, RemoteLeafOptsVarz,
+    Settings,
+};
 pub(crate) use websocket::WebsocketOptsVarz;
 
 use std::collections::BTreeMap;
@@ -18,7 +21,7 @@ use frond_broker::{Totals, Traffic};
 use serde::Serialize;
 
 use crate::jetstream::{JetStreamConfig, JetStreamStats, JsLimitOpts};
-use crate::process::{DiskCounts, Process};
+use crate::process::{DiskCounts, OcspCacheStats, Process};
 use crate::rows::Server;
 use crate::text::{When, empty, uptime};
 
@@ -92,9 +95,13 @@ pub(crate) struct Varz<'a> {
     trusted_operators_claim: Vec<OperatorClaims>,
     #[serde(skip_serializing_if = "empty")]
     system_account: String,
+    #[serde(skip_serializing_if = "empty")]
+    ocsp_peer_cache: Option<OcspCacheStats>,
     slow_consumer_stats: ByKind,
     stale_connection_stats: ByKind,
     disk_io_wait_stats: DiskIoWaitStats,
+    #[serde(skip_serializing_if = "empty")]
+    proxies: Option<ProxiesOptsVarz>,
     #[serde(skip_serializing_if = "empty")]
     tls_cert_not_after: Option<When>,
     frond: Own,
@@ -234,9 +241,11 @@ pub(crate) fn document<'a>(
             .collect(),
         trusted_operators_jwt: facts.operators,
         system_account: facts.system_account,
+        ocsp_peer_cache: process.ocsp_cache,
         slow_consumer_stats: ByKind::of(totals.slow_consumers, totals.slow_links),
         stale_connection_stats: ByKind::of(totals.stale_connections, totals.stale_links),
         disk_io_wait_stats: DiskIoWaitStats::default(),
+        proxies: facts.proxies,
         tls_cert_not_after: process.certs.client.map(When),
         frond: Own {
             memory: counts.memory,

@@ -6,7 +6,7 @@ use frond_account::{Answer, Identity, TlsSession};
 use frond_broker::{Arrival, Conn, LinkId, Pack, PeerAddr, Taken};
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Seq, StreamId, Ticket};
 
-use crate::{ClaimsNews, ClaimsWish, ReportError, ReportRequest};
+use crate::{ClaimsNews, ClaimsWish, OcspNews, ReportError, ReportRequest};
 
 /// What happens to the node from outside.
 #[derive(Debug)]
@@ -103,6 +103,8 @@ pub enum Input<'a> {
     },
     /// What came of [`Output::Claims`].
     Claims(ClaimsNews),
+    /// A peer's certificate is not good any more.
+    Ocsp(OcspNews),
     /// Bytes free for streams on the medium.
     DiskFree(u64),
     /// Messages that the disk has and cannot read, found before anybody asked for them.

@@ -38,6 +38,7 @@ pub use node::Node;
 pub use report::{ReportError, ReportRequest};
 pub use seed::{NodeSeed, StorageLimits, VERSION};
 pub use setup::check_accounts;
+pub use system::ocsp::{CertInfo, OcspNews};
 pub use view::{StreamsView, View};
 
 /// A stream refuses further messages while so many wait for the disk.

@@ -167,6 +167,7 @@ impl Node {
                 token,
                 answer,
             } => self.broker.answered(now, conn, token, answer),
+            Input::Ocsp(news) => self.tell_ocsp(now, &news),
             Input::Claims(news) => self.claims_news(now, news),
             Input::Committed(receipt) => {
                 self.tell_streams(now, frond_jetstream::Input::Committed(receipt))

@@ -8,6 +8,7 @@ mod ask;
 mod beat;
 mod client_info;
 mod events;
+pub(crate) mod ocsp;
 pub(crate) mod packing;
 mod pending;
 mod request;

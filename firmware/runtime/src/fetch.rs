@@ -122,16 +122,16 @@ fn read_answer(bytes: &[u8]) -> Result<Answer, String> {
 }
 
 /// The parts of a URL.
-struct Place<'a> {
-    scheme: &'a str,
-    authority: &'a str,
-    host: &'a str,
-    port: u16,
-    path: String,
+pub(crate) struct Place<'a> {
+    pub(crate) scheme: &'a str,
+    pub(crate) authority: &'a str,
+    pub(crate) host: &'a str,
+    pub(crate) port: u16,
+    pub(crate) path: String,
 }
 
 impl<'a> Place<'a> {
-    fn of(url: &'a str) -> Result<Self, String> {
+    pub(crate) fn of(url: &'a str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or("missing protocol scheme")?;
         let default = match scheme {
             "http" => 80,

@@ -32,6 +32,7 @@ mod line;
 mod listener;
 mod log;
 mod meter;
+mod ocsp;
 mod options;
 mod packed;
 mod password;

@@ -10,6 +10,7 @@
 //! | what all connections hold together | `max_connections_memory`, but for an eighth | nobody new; the heaviest goes |
 //! | what peers hold before they are connections | an eighth of `max_connections_memory` | the oldest goes |
 //! | accepts in one turn, TLS handshake steps at a time | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_AT_ONCE`] | they wait |
+//! | handshakes that wait for responders, and what those answer | [`OCSP_HANDSHAKES_AT_ONCE`], [`OCSP_ANSWER_BYTES_MAX`], [`OCSP_CACHED_MAX`] | they wait; refused; the oldest goes |
 //! | accepts while strangers push each other out | [`CROWDED_ACCEPTS`] in [`CROWDED_SPAN`] | they wait |
 //! | reads of WebSocket requests in one turn | [`UPGRADE_STEPS_PER_TURN`] | they wait |
 //! | bytes read, operations, deliveries for one connection in one turn | [`READ_BYTES`], `broker` `limits.rs` | others first |
@@ -90,6 +91,24 @@ pub(crate) const CROWDED_SPAN: Duration = Duration::from_millis(1);
 pub(crate) const UPGRADE_STEPS_PER_TURN: usize = 1;
 /// Steps of TLS handshakes at a time, on a thread beside the one that carries messages.
 pub(crate) const HANDSHAKE_STEPS_AT_ONCE: usize = 1;
+/// Handshakes at a time that may wait for what a responder says of the peer, each on a thread.
+pub(crate) const OCSP_HANDSHAKES_AT_ONCE: usize = 8;
+/// News of peers' certificates that the core has not heard yet; more is lost.
+pub(crate) const OCSP_NEWS_MAX: usize = 256;
+/// Bytes of what a responder answers, and of the head before it.
+pub(crate) const OCSP_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of the head of that answer.
+pub(crate) const OCSP_HEAD_BYTES_MAX: usize = 16 * 1024;
+/// Answers about peers that are kept; of more the oldest goes.
+pub(crate) const OCSP_CACHED_MAX: usize = 4096;
+/// How long a responder may take for our own certificate.
+pub(crate) const OCSP_STAPLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often our own certificate is asked about when an answer does not say how long it is good.
+pub(crate) const OCSP_CHECK_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// How soon it is asked about again when the answer is out of date.
+pub(crate) const OCSP_CHECK_PAUSE_MIN: Duration = Duration::from_secs(120);
+/// Certificates on the way from a peer's up to a root.
+pub(crate) const CERT_CHAIN_MAX: usize = 8;
 /// Threads for what takes long: a name, a password, a file.
 pub(crate) const SIDE_THREADS_MAX: usize = 3;
 /// How much less of a busy processor they get than messages do, as `nice` counts.

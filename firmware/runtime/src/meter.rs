@@ -5,6 +5,7 @@ use frond_clock::{Now, Timestamp, Trust};
 use frond_monitor::{CertEnds, Configuration, DiskCounts, Process};
 use frond_store::Counters;
 
+use crate::ocsp::Cache;
 use crate::space::{cpu_seconds, resident_bytes};
 
 /// What monitoring shows of the process, which a node can't know of itself.
@@ -18,6 +19,7 @@ pub(crate) struct Meter {
     config_digest: String,
     certs: CertEnds,
     configuration: Option<Configuration>,
+    ocsp_cache: Option<Arc<Cache>>,
 }
 
 impl Meter {
@@ -32,6 +34,7 @@ impl Meter {
             cpu_percent: 0.0,
             certs: CertEnds::default(),
             configuration: None,
+            ocsp_cache: None,
         }
     }
 
@@ -44,6 +47,11 @@ impl Meter {
     /// Where the configuration stands.
     pub(crate) fn set_configuration(&mut self, configuration: Configuration) {
         self.configuration = Some(configuration);
+    }
+
+    /// What is kept of what responders said of peers.
+    pub(crate) fn set_ocsp_cache(&mut self, cache: &Arc<Cache>) {
+        self.ocsp_cache = Some(Arc::clone(cache));
     }
 
     /// When the configuration in force was read.
@@ -77,6 +85,7 @@ impl Meter {
             config_loaded: self.config_loaded,
             config_digest: &self.config_digest,
             certs: self.certs,
+            ocsp_cache: self.ocsp_cache.as_ref().and_then(|cache| cache.stats()),
             trust,
             sensors: &[],
             configuration: self.configuration.as_ref(),

@@ -23,7 +23,9 @@ use crate::signals::{self, Order};
 use crate::steward::{Hands, Keeper, News, Steward, Text, Took};
 use crate::tls::{self, Contexts};
 use crate::websocket::Door;
-use crate::{Product, banner, check, claims, data_dir, http, known_time, listener, reload, space};
+use crate::{
+    Product, banner, check, claims, data_dir, http, known_time, listener, ocsp, reload, space,
+};
 
 /// A server that listens, until it is told to end.
 #[derive(Debug)]
@@ -55,7 +57,9 @@ impl Server {
         let config = &options.config;
         let seed = check::seed(product, config)?;
         let contexts = Contexts::default();
-        contexts.replace(contexts.load(config)?);
+        let loaded = contexts.load(config)?;
+        loaded.begin_staples()?;
+        contexts.replace(loaded);
         claims::check_url(config, &seed, &contexts).await?;
         let nonce = random_nonce()?;
         let mut node = Node::build(clock.now(), config, seed)?;
@@ -77,11 +81,15 @@ impl Server {
             );
             banner::jetstream_ready(&node, clock.now().mono.since(started));
         }
-        let meter = Meter::new(clock.now(), counters, &options.digest);
+        let mut meter = Meter::new(clock.now(), counters, &options.digest);
+        meter.set_ocsp_cache(contexts.desk().cache());
         let core = Core::new(clock, node, disk, meter, contexts);
         core.keep_claims_in(check::claims_dir(config)?);
         core.settle();
         let (orders_in, orders) = unbounded_channel();
+        if let Some(news) = core.tls().desk().listen() {
+            spawn_local(ocsp::attend(Rc::clone(&core), news, orders_in.clone()));
+        }
         signals::listen(orders_in)
             .map_err(|error| format!("cannot listen for signals: {error}"))?;
         let mut server = Self {
@@ -281,6 +289,7 @@ impl Server {
                         tracing::info!("Trapped {name:?} signal");
                         break;
                     }
+                    Order::End => break,
                     Order::LameDuck => self.lame_duck(),
                     Order::Reload => drop(self.reload(hands, keeper.as_ref())),
                     Order::Reopen => reopen(hands.log),
@@ -368,6 +377,7 @@ impl Server {
             task.abort();
         }
         self.core.handle(Input::Stop);
+        self.core.tls().desk().stop();
         let disk = self.core.disk().borrow_mut().take();
         if let Some(mut disk) = disk {
             tracing::info!("Initiating JetStream Shutdown...");

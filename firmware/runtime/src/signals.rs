@@ -9,6 +9,8 @@ use tokio::sync::mpsc::UnboundedSender;
 pub(crate) enum Order {
     /// SIGTERM, SIGINT: end now, in good order.
     Stop(&'static str),
+    /// A certificate was revoked that the server must not show.
+    End,
     /// SIGUSR2: move the clients away, then end.
     LameDuck,
     /// SIGHUP: read the configuration again.

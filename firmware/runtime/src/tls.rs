@@ -1,14 +1,16 @@
 //! TLS: certificates and rules from files, handshakes, and the two ends of a session, on rustls.
 
+mod asker;
+mod asking;
 mod cert;
 mod context;
-mod der;
 mod expiry;
 mod handshake;
 mod keys;
-mod names;
+pub(crate) mod names;
 mod session;
 mod signer;
+mod suites;
 mod trust;
 mod tunnel;
 mod watch;
@@ -19,4 +21,4 @@ pub(crate) use session::{Scratch, Session};
 pub(crate) use tunnel::Tunnel;
 pub(crate) use watch::keep;
 
-pub(crate) use cert::Certificate;
+pub(crate) use cert::{Certificate, hex};

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use frond_ocsp::der;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    SanType,
+    BasicConstraints, CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, SanType, SerialNumber,
 };
 use tempfile::TempDir;
 
@@ -13,6 +14,8 @@ use tempfile::TempDir;
 pub struct Pki {
     dir: TempDir,
     issuer: Issuer<'static, KeyPair>,
+    /// The authority's key, PEM.
+    key: String,
 }
 
 impl Pki {
@@ -34,6 +37,7 @@ impl Pki {
         std::fs::write(dir.path().join("ca.pem"), ca.pem()).expect("own folder");
         Self {
             dir,
+            key: key.serialize_pem(),
             issuer: Issuer::new(params, key),
         }
     }
@@ -77,6 +81,48 @@ impl Pki {
         self.sign(name, &params);
     }
 
+    /// The same, with a number, and where to ask whether it is still good; with `must_staple` it is
+    /// only good with an answer to that.
+    ///
+    /// # Panics
+    /// When the name is no name.
+    pub fn asked(&self, name: &str, number: u8, responder: &str, must_staple: bool) {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.serial_number = Some(SerialNumber::from(vec![number]));
+        params.subject_alt_names = vec![
+            SanType::DnsName("localhost".try_into().expect("a name")),
+            SanType::IpAddress([127, 0, 0, 1].into()),
+        ];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        // authorityInfoAccess: id-ad-ocsp at that URL
+        let access = sequence(&[
+            &[6, 8, 0x2b, 6, 1, 5, 5, 7, 0x30, 1],
+            &value(0x86, responder.as_bytes()),
+        ]);
+        let access =
+            CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 1], sequence(&[&access]));
+        params.custom_extensions.push(access);
+        if must_staple {
+            let feature = vec![0x30, 3, 2, 1, 5];
+            let feature = CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 24], feature);
+            params.custom_extensions.push(feature);
+        }
+        self.sign(name, &params);
+    }
+
+    /// The authority's key.
+    ///
+    /// # Panics
+    /// Never: it is its own.
+    #[must_use]
+    pub(crate) fn authority_key(&self) -> KeyPair {
+        KeyPair::from_pem(&self.key).expect("own key")
+    }
+
     /// A client's certificate with these parts of a distinguished name and alternative names.
     pub fn client(&self, name: &str, parts: &[(DnType, &str)], names: Vec<SanType>) {
         let mut params = CertificateParams::default();
@@ -106,6 +152,16 @@ impl Pki {
         write(&self.file(&format!("{name}.pem")), &cert.pem());
         write(&self.file(&format!("{name}.key")), &key.serialize_pem());
     }
+}
+
+fn value(tag: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    der::put(&mut out, tag, bytes);
+    out
+}
+
+fn sequence(parts: &[&[u8]]) -> Vec<u8> {
+    value(der::SEQUENCE, &parts.concat())
 }
 
 fn write(path: &Path, text: &str) {

@@ -2,8 +2,8 @@ use frond_node::View;
 
 use crate::text::nanos;
 use crate::varz::{
-    ClusterOptsVarz, DenyRules, Facts, GatewayOptsVarz, LeafNodeOptsVarz, RemoteGatewayOptsVarz,
-    RemoteLeafOptsVarz, Settings, WebsocketOptsVarz,
+    ClusterOptsVarz, DenyRules, Facts, GatewayOptsVarz, LeafNodeOptsVarz, ProxiesOptsVarz,
+    ProxyOptsVarz, RemoteGatewayOptsVarz, RemoteLeafOptsVarz, Settings, WebsocketOptsVarz,
 };
 
 /// What the configuration says.
@@ -25,6 +25,13 @@ pub(crate) fn facts(view: &View<'_>) -> Facts {
         metadata: config.server_metadata.clone(),
         feature_flags: config.feature_flags.all(),
         operators: config.operator_mode.operators.clone(),
+        proxies: config.proxies.as_ref().map(|proxies| ProxiesOptsVarz {
+            trusted: proxies
+                .trusted
+                .iter()
+                .map(|key| ProxyOptsVarz { key: key.clone() })
+                .collect(),
+        }),
         system_account: system
             .map(|account| account.name.to_string())
             .unwrap_or_default(),
@@ -41,6 +48,7 @@ fn settings(view: &View<'_>) -> Settings {
         auth_required: view.broker.directory().auth_required(),
         tls_required: config.tls.is_some() && !config.allow_non_tls,
         tls_verify: config.tls.as_ref().is_some_and(|tls| tls.verify),
+        tls_ocsp_peer_verify: asks_about_peers(config.tls.as_ref()) && !config.allow_non_tls,
         connect_urls: told.tcp,
         ws_connect_urls: told.websocket,
         max_connections: config.limits.max_connections,
@@ -77,6 +85,12 @@ const TLS_TIMEOUT_SECONDS: f64 = 2.0;
 /// Of a block, or the default.
 fn tls_timeout(tls: Option<&frond_config::Tls>) -> f64 {
     tls.map_or(TLS_TIMEOUT_SECONDS, |tls| tls.timeout.as_secs_f64())
+}
+
+/// Whether responders are asked about who comes, or who is dialed.
+fn asks_about_peers(tls: Option<&frond_config::Tls>) -> bool {
+    let peer = tls.and_then(|tls| tls.ocsp_peer.as_ref());
+    peer.is_some_and(|peer| peer.verify)
 }
 
 /// Without a port only what a name and routes say.
@@ -163,6 +177,7 @@ fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {
                 imports: remote.deny_imports.clone(),
             }
         }),
+        tls_ocsp_peer_verify: asks_about_peers(remote.tls.as_ref()),
     });
     let remotes = remotes.collect();
     match &options.listen {
@@ -177,6 +192,7 @@ fn leaf(view: &View<'_>) -> LeafNodeOptsVarz {
             tls_timeout: tls_timeout(options.tls.as_ref()),
             tls_required: options.tls.is_some(),
             tls_verify: options.tls.as_ref().is_some_and(|tls| tls.verify),
+            tls_ocsp_peer_verify: asks_about_peers(options.tls.as_ref()),
             tls_cert_not_after: None,
             remotes,
         },
@@ -209,6 +225,7 @@ fn websocket(view: &View<'_>) -> WebsocketOptsVarz {
         same_origin: options.same_origin,
         allowed_origins: options.allowed_origins.clone(),
         compression: options.compression,
+        tls_ocsp_peer_verify: asks_about_peers(tls),
         tls_cert_not_after: None,
     }
 }

@@ -21,6 +21,7 @@ fn well() -> Process<'static> {
         config_loaded: at(0),
         config_digest: "",
         certs: CertEnds::default(),
+        ocsp_cache: None,
         trust: Trust::Trusted,
         sensors: &[],
         configuration: None,

@@ -44,7 +44,7 @@ fn assert_keys(list: &str, full: &Object, least: &Object) {
 }
 
 const VARZ: &str = "server_id server_name version proto git_commit~ go host port auth_required? \
-    tls_required? tls_verify? tls_ocsp_peer_verify~ ip~ connect_urls~ ws_connect_urls~ \
+    tls_required? tls_verify? tls_ocsp_peer_verify? ip~ connect_urls~ ws_connect_urls~ \
     max_connections max_subscriptions? ping_interval ping_max http_host http_port http_base_path \
     https_port auth_timeout max_control_line max_payload max_pending cluster! gateway! leaf! \
     mqtt! websocket! jetstream! tls_timeout write_deadline write_timeout? start now uptime mem \
@@ -53,7 +53,7 @@ const VARZ: &str = "server_id server_name version proto git_commit~ go host port
     out_client_bytes slow_consumers stale_connections stalled_clients subscriptions \
     http_req_stats config_load_time config_digest tags? metadata? feature_flags \
     trusted_operators_jwt~ trusted_operators_claim~ system_account? pinned_account_fails~ \
-    ocsp_peer_cache~ slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies~ \
+    ocsp_peer_cache? slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies? \
     tls_cert_not_after? frond";
 
 const CLUSTER: &str = "name? addr? cluster_port? auth_timeout? urls? tls_timeout? tls_required? \
@@ -108,12 +108,14 @@ fn full_facts() -> varz::Facts {
         urls: vec!["hub:7422".into()],
         deny: Some(deny),
         tls_timeout: 2.0,
+        tls_ocsp_peer_verify: true,
     };
     varz::Facts {
         settings: varz::Settings {
             auth_required: true,
             tls_required: true,
             tls_verify: true,
+            tls_ocsp_peer_verify: true,
             max_subscriptions: 1,
             ..varz::Settings::default()
         },
@@ -128,6 +130,7 @@ fn full_facts() -> varz::Facts {
             tls_verify: true,
             tls_cert_not_after: None,
             remotes: vec![remote],
+            tls_ocsp_peer_verify: true,
         },
         websocket: varz::WebsocketOptsVarz {
             host: "0.0.0.0".into(),
@@ -143,11 +146,13 @@ fn full_facts() -> varz::Facts {
             same_origin: true,
             allowed_origins: vec!["https://a".into()],
             compression: true,
+            tls_ocsp_peer_verify: true,
             tls_cert_not_after: None,
         },
         start: at(0),
         tags: vec!["t".into()],
         metadata: BTreeMap::from([("k".into(), "v".into())]),
+        proxies: Some(varz::ProxiesOptsVarz::default()),
         system_account: "$SYS".into(),
         tls_timeout: 2.0,
         write_timeout: "retry",
@@ -173,6 +178,7 @@ fn varz_has_its_keys() {
             gateway: disk.as_ref().map(|_| at(0)),
             websocket: disk.as_ref().map(|_| at(0)),
         },
+        ocsp_cache: disk.map(|_| crate::OcspCacheStats::default()),
         trust: frond_clock::Trust::Trusted,
         sensors: &[],
         configuration: None,
@@ -199,13 +205,13 @@ fn varz_has_its_keys() {
     let none = Object::default();
     assert_part(VARZ, &[], &part(&least, &[]));
     let leaf = "host? port? auth_timeout? tls_timeout? tls_required? tls_verify? remotes? \
-        tls_ocsp_peer_verify~ write_deadline~ write_timeout~ tls_cert_not_after?";
+        tls_ocsp_peer_verify? write_deadline~ write_timeout~ tls_cert_not_after?";
     assert_part(leaf, &["leaf"], &part(&least, &["leaf"]));
     let websocket = "host? port? advertise? no_auth_user? jwt_cookie? handshake_timeout? \
         auth_timeout? no_tls? tls_map? tls_pinned_certs? same_origin? allowed_origins? \
-        compression? tls_ocsp_peer_verify~ tls_cert_not_after?";
+        compression? tls_ocsp_peer_verify? tls_cert_not_after?";
     assert_part(websocket, &["websocket"], &part(&least, &["websocket"]));
-    let remote = "local_account? tls_timeout? urls? deny? tls_ocsp_peer_verify~";
+    let remote = "local_account? tls_timeout? urls? deny? tls_ocsp_peer_verify?";
     assert_part(remote, &["leaf", "remotes"], &none);
     assert_part("exports? imports?", &["leaf", "remotes", "deny"], &none);
     let jetstream = "config? stats? meta~ limits?";

@@ -242,6 +242,7 @@ impl World {
             config_loaded: at(0),
             config_digest: "sha256:00",
             certs: crate::CertEnds::default(),
+            ocsp_cache: None,
             trust: Trust::Trusted,
             sensors: &[],
             configuration: None,

@@ -22,6 +22,7 @@ pub(crate) struct Facts {
     pub(crate) start: Timestamp,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) proxies: Option<ProxiesOptsVarz>,
     pub(crate) system_account: String,
     pub(crate) feature_flags: BTreeMap<&'static str, bool>,
     /// The operators' JWTs.
@@ -39,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) tls_required: bool,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) tls_verify: bool,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_ocsp_peer_verify: bool,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) connect_urls: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
@@ -75,6 +78,8 @@ pub(crate) struct LeafNodeOptsVarz {
     pub(crate) tls_verify: bool,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) remotes: Vec<RemoteLeafOptsVarz>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_ocsp_peer_verify: bool,
     /// When the first of its certificates ends.
     #[serde(skip_serializing_if = "empty")]
     pub(crate) tls_cert_not_after: Option<When>,
@@ -91,6 +96,8 @@ pub(crate) struct RemoteLeafOptsVarz {
     pub(crate) urls: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) deny: Option<DenyRules>,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_ocsp_peer_verify: bool,
 }
 
 /// Subjects that a hub does not give or get.
@@ -100,4 +107,20 @@ pub(crate) struct DenyRules {
     pub(crate) exports: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) imports: Vec<String>,
+}
+
+/// The proxies that may speak for their clients.
+///
+/// spec: nats-server v2.15.1 server/monitor.go `ProxiesOptsVarz`
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct ProxiesOptsVarz {
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) trusted: Vec<ProxyOptsVarz>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct ProxyOptsVarz {
+    /// Its public key.
+    pub(crate) key: String,
 }

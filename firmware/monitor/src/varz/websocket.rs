@@ -35,6 +35,8 @@ pub(crate) struct WebsocketOptsVarz {
     pub(crate) allowed_origins: Vec<String>,
     #[serde(skip_serializing_if = "empty")]
     pub(crate) compression: bool,
+    #[serde(skip_serializing_if = "empty")]
+    pub(crate) tls_ocsp_peer_verify: bool,
     /// When the first of its certificates ends.
     #[serde(skip_serializing_if = "empty")]
     pub(crate) tls_cert_not_after: Option<When>,

@@ -116,7 +116,7 @@ impl Node {
     }
 
     /// The system account, when somebody there wants to hear of this.
-    fn listener_of(&self, subject: &str) -> Option<frond_account::AccountId> {
+    pub(crate) fn listener_of(&self, subject: &str) -> Option<frond_account::AccountId> {
         let account = self.system.as_ref()?.account;
         self.broker
             .has_interest(account, subject)

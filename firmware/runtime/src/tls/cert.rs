@@ -3,8 +3,8 @@ use std::net::IpAddr;
 use frond_account::{DnPart, PeerCert};
 use sha2::{Digest, Sha256};
 
-use super::der::{Der, Item, OCTET_STRING, OID, SEQUENCE, UTC_TIME};
 use super::names;
+use frond_ocsp::der::{Der, Item, OCTET_STRING, OID, SEQUENCE};
 
 /// What this server wants to know of a certificate (RFC 5280); nothing of it is verified here.
 #[derive(Clone, Debug, Default)]
@@ -36,14 +36,14 @@ impl Certificate {
         let mut tbs = whole.inside().tagged(SEQUENCE)?.inside();
         tbs.tagged(0xa0);
         let (_serial, _algorithm, _issuer) =
-            (tbs.any()?, tbs.tagged(SEQUENCE)?, tbs.tagged(SEQUENCE)?);
+            (tbs.next()?, tbs.tagged(SEQUENCE)?, tbs.tagged(SEQUENCE)?);
         let mut validity = tbs.tagged(SEQUENCE)?.inside();
         let subject = tbs.tagged(SEQUENCE)?;
         let spki = tbs.tagged(SEQUENCE)?;
         let mut read = Self {
             subject: names::parts(subject.inside()),
-            not_before_ns: time(validity.any()?)?,
-            not_after_ns: time(validity.any()?)?,
+            not_before_ns: validity.next()?.time_ns()?,
+            not_after_ns: validity.next()?.time_ns()?,
             spki_sha256: hex(&Sha256::digest(spki.whole)),
             sha256: hex(&Sha256::digest(der)),
             ..Self::default()
@@ -116,31 +116,6 @@ fn ip(bytes: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// `UTCTime` or `GeneralizedTime`.
-fn time(item: Item<'_>) -> Option<i64> {
-    let text = std::str::from_utf8(item.value).ok()?;
-    let text = match item.tag {
-        UTC_TIME if text.get(..2)? < "50" => format!("20{text}"),
-        UTC_TIME => format!("19{text}"),
-        _ => text.to_owned(),
-    };
-    let part = |from: usize, to: usize| text.get(from..to);
-    // RFC 5280: 9999-12-31 is no end; nanoseconds reach to 2262.
-    if part(0, 4)?.parse::<u32>().ok()? >= 2262 {
-        return Some(i64::MAX);
-    }
-    let rfc = format!(
-        "{}-{}-{}T{}:{}:{}Z",
-        part(0, 4)?,
-        part(4, 6)?,
-        part(6, 8)?,
-        part(8, 10)?,
-        part(10, 12)?,
-        part(12, 14)?
-    );
-    frond_clock::Timestamp::parse_rfc3339(&rfc).map(frond_clock::Timestamp::as_nanos)
-}
-
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -148,22 +123,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_of_both_kinds_are_read() {
-        let read = |tag, text: &str| {
-            time(Item {
-                tag,
-                value: text.as_bytes(),
-                whole: &[],
-            })
-        };
-        assert_eq!(read(UTC_TIME, "700101000001Z"), Some(1_000_000_000));
-        assert_eq!(read(0x18, "19700101000001Z"), Some(1_000_000_000));
-        assert!(read(UTC_TIME, "490101000000Z") > read(UTC_TIME, "500101000000Z"));
-        assert_eq!(read(0x18, "99991231235959Z"), Some(i64::MAX));
-        assert_eq!(read(UTC_TIME, "70"), None);
-    }
 
     #[test]
     fn rubbish_is_no_certificate() {

@@ -3,15 +3,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use frond_config::{Config, Gateway, HandshakeFirst, Remote, Tls};
+use frond_config::{Config, HandshakeFirst, OcspCache, Remote, Tls};
 use rustls::client::Resumption;
-use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::server::NoClientAuth;
-use rustls::{ClientConfig, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion, version};
+use rustls::{ClientConfig, ServerConfig};
 
+use super::asking::Role;
 use super::cert::Certificate;
 use super::keys::{self, Pair};
+use super::suites::{provider, versions};
 use super::trust::{ClientTrust, Season, ServerTrust};
+use crate::ocsp::{self, Desk, End, Extra, Staple};
 
 /// What a listener needs to accept TLS.
 #[derive(Debug)]
@@ -21,6 +23,9 @@ pub(crate) struct Inbound {
     pub(crate) rules: Tls,
     /// The certificates that are shown.
     pub(crate) certs: Vec<Certificate>,
+    /// The answer that the first is shown with.
+    pub(super) staple: Option<Arc<Staple>>,
+    waits: bool,
     /// Handshakes begun in this second.
     begun: Cell<(u64, u64)>,
 }
@@ -33,6 +38,14 @@ pub(crate) struct Outbound {
     pub(crate) rules: Tls,
     /// The certificate it shows.
     certs: Vec<Certificate>,
+    waits: bool,
+}
+
+impl Outbound {
+    /// Whether a handshake waits for what responders say of the peer.
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits
+    }
 }
 
 /// All TLS of this process as the files were when they were last read.
@@ -55,6 +68,7 @@ pub(crate) struct Contexts {
     /// By the cluster that is dialed; the last is for all others.
     gateways: RefCell<ToClusters>,
     season: Arc<Season>,
+    desk: Desk,
 }
 
 /// By the cluster's name; without one it is for all others.
@@ -63,17 +77,18 @@ type ToClusters = Vec<(Option<String>, Rc<Outbound>)>;
 /// What [`Contexts::replace`] takes: everything read, or nothing.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    client: Option<Rc<Inbound>>,
+    pub(super) client: Option<Rc<Inbound>>,
     leaf: Option<Rc<Inbound>>,
-    cluster: Option<Rc<Inbound>>,
-    gateway: Option<Rc<Inbound>>,
-    websocket: Option<Rc<Inbound>>,
-    https: Option<Rc<Inbound>>,
+    pub(super) cluster: Option<Rc<Inbound>>,
+    pub(super) gateway: Option<Rc<Inbound>>,
+    pub(super) websocket: Option<Rc<Inbound>>,
+    pub(super) https: Option<Rc<Inbound>>,
     remotes: Vec<(Remote, Rc<Outbound>)>,
     proxies: Vec<(Remote, Rc<Outbound>)>,
     resolver: Option<Rc<Outbound>>,
     route: Option<Rc<Outbound>>,
     gateways: ToClusters,
+    ocsp_cache: Option<OcspCache>,
 }
 
 /// What is wrong with files, all of it at once.
@@ -106,9 +121,9 @@ impl Contexts {
     /// # Errors
     /// In nats-server's words, with the place of the block.
     pub(crate) fn load(&self, config: &Config) -> Result<Loaded, String> {
-        let inbound = |tls: Option<&Tls>| {
+        let inbound = |role: Role, tls: Option<&Tls>| {
             tls.map(|tls| {
-                self.inbound(tls)
+                self.inbound(config, role, tls)
                     .map(Rc::new)
                     .map_err(|why| placed(tls, &why))
             })
@@ -117,47 +132,52 @@ impl Contexts {
         let wants = |remote: &&Remote| remote.tls.is_some() || remote.wants_tls();
         let outbound = |remote: &Remote| {
             let tls = remote.tls.clone().unwrap_or_default();
-            let outbound = self.outbound(&tls).map_err(|why| placed(&tls, &why))?;
+            let outbound = self.outbound(config, Role::Leaf, &tls);
+            let outbound = outbound.map_err(|why| placed(&tls, &why))?;
             Ok((remote.clone(), Rc::new(outbound)))
         };
         let proxies = config.leafnodes.remotes.iter().filter_map(|remote| {
             let tls = remote.proxy.as_ref()?.tls.as_ref()?;
-            let outbound = self.outbound(tls).map_err(|why| placed(tls, &why));
+            let outbound = self.outbound(config, Role::Other, tls);
+            let outbound = outbound.map_err(|why| placed(tls, &why));
             Some(outbound.map(|outbound| (remote.clone(), Rc::new(outbound))))
         });
         let remotes = config.leafnodes.remotes.iter().filter(wants).map(outbound);
         let resolver = config.operator_mode.resolver_tls.as_ref().map(|tls| {
-            let outbound = self.outbound(&of_http(tls));
+            let outbound = self.outbound(config, Role::Other, &of_http(tls));
             outbound.map(Rc::new).map_err(|why| placed(tls, &why))
         });
         let mut https = config.tls.clone().filter(|_| config.monitor_tls);
         if let Some(tls) = &mut https {
-            tls.verify = false;
+            tls.verify &= ocsp::asks(config);
             tls.pinned_certs.clear();
         }
         let route = config.cluster.tls.as_ref().map(|tls| {
-            let outbound = self.outbound(tls);
+            let outbound = self.outbound(config, Role::Router, tls);
             outbound.map(Rc::new).map_err(|why| placed(tls, &why))
         });
         let mut faults = Faults::default();
-        let loaded = Loaded {
-            client: faults.split(inbound(config.tls.as_ref())),
-            https: faults.split(inbound(https.as_ref())),
-            cluster: faults.split(inbound(config.cluster.tls.as_ref())),
+        let mut loaded = Loaded {
+            client: faults.split(inbound(Role::Client, config.tls.as_ref())),
+            https: faults.split(inbound(Role::Https, https.as_ref())),
+            cluster: faults.split(inbound(Role::Router, config.cluster.tls.as_ref())),
             route: faults.split(route.transpose()),
-            gateway: faults.split(inbound(config.gateway.tls.as_ref())),
-            gateways: faults.split(self.gateways_of(&config.gateway)),
-            leaf: faults.split(inbound(config.leafnodes.tls.as_ref())),
+            gateway: faults.split(inbound(Role::Gateway, config.gateway.tls.as_ref())),
+            gateways: faults.split(self.gateways_of(config)),
+            leaf: faults.split(inbound(Role::Leaf, config.leafnodes.tls.as_ref())),
             remotes: faults.split(remotes.collect()),
             proxies: faults.split(proxies.collect()),
-            websocket: faults.split(inbound(config.websocket.tls.as_ref())),
+            websocket: faults.split(inbound(Role::Client, config.websocket.tls.as_ref())),
             resolver: faults.split(resolver.transpose()),
+            ocsp_cache: ocsp::cache_rules(config),
         };
+        loaded.share_staple();
         faults.none().map(|()| loaded)
     }
 
     /// From here on these.
     pub(crate) fn replace(&self, loaded: Loaded) {
+        self.desk.replace(loaded.staples(), loaded.ocsp_cache);
         self.client.replace(loaded.client);
         self.leaf.replace(loaded.leaf);
         self.cluster.replace(loaded.cluster);
@@ -207,12 +227,14 @@ impl Contexts {
             .ok_or_else(|| "routes have no certificate".to_owned())
     }
 
-    fn gateways_of(&self, gateway: &Gateway) -> Result<ToClusters, String> {
+    fn gateways_of(&self, config: &Config) -> Result<ToClusters, String> {
+        let gateway = &config.gateway;
         let remotes = gateway.gateways.iter();
         let named = remotes.filter_map(|one| Some((Some(one.name.clone()), one.tls.as_ref()?)));
         let all = named.chain(gateway.tls.as_ref().map(|tls| (None, tls)));
         all.map(|(name, tls)| {
-            let outbound = self.outbound(tls).map_err(|why| placed(tls, &why))?;
+            let outbound = self.outbound(config, Role::Gateway, tls);
+            let outbound = outbound.map_err(|why| placed(tls, &why))?;
             Ok((name, Rc::new(outbound)))
         })
         .collect()
@@ -258,7 +280,7 @@ impl Contexts {
     ) -> Result<Rc<Outbound>, String> {
         match known.iter().find(|(other, _)| other.is_same(remote)) {
             Some((_, outbound)) => Ok(Rc::clone(outbound)),
-            None => Ok(Rc::new(self.outbound(&Tls::default())?)),
+            None => Ok(Rc::new(self.outbound_of(&Tls::default(), None)?)),
         }
     }
 
@@ -270,9 +292,14 @@ impl Contexts {
         if let Some(known) = &*self.resolver.borrow() {
             return Ok(Rc::clone(known));
         }
-        let made = Rc::new(self.outbound(&of_http(&Tls::default()))?);
+        let made = Rc::new(self.outbound_of(&of_http(&Tls::default()), None)?);
         self.resolver.replace(Some(Rc::clone(&made)));
         Ok(made)
+    }
+
+    /// What asks about certificates.
+    pub(crate) const fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// By what time certificates are judged.
@@ -298,22 +325,21 @@ impl Contexts {
         shown
     }
 
-    /// One listener's; the WebSocket listener makes its own of its block.
-    ///
-    /// # Errors
-    /// In Go's words, without the place.
-    pub(crate) fn inbound(&self, tls: &Tls) -> Result<Inbound, String> {
+    fn inbound(&self, config: &Config, role: Role, tls: &Tls) -> Result<Inbound, String> {
         let provider = Arc::new(provider(tls)?);
-        let pairs = keys::pairs(tls, &provider)?;
+        let mut pairs = keys::pairs(tls, &provider)?;
+        let staple = self.staple(config, role, tls, &mut pairs)?;
+        let extra = self.extra(tls, role, staple.is_some(), End::Caller)?;
         let certs = pairs.iter().map(|pair: &Pair| pair.leaf.clone()).collect();
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions(tls))
             .map_err(|error| error.to_string())?;
+        let waits = extra.is_some();
         // The roots are read even if nobody is asked for a certificate: a bad file is told.
         let builder = if tls.verify {
             let roots = keys::root_certs(tls)?;
             let season = Arc::clone(&self.season);
-            let trust = ClientTrust::new(roots, keys::roots(tls)?, season, provider)?;
+            let trust = ClientTrust::new(roots, keys::roots(tls)?, season, provider, extra)?;
             builder.with_client_cert_verifier(trust)
         } else {
             if tls.ca_file.is_some() {
@@ -328,20 +354,29 @@ impl Contexts {
             config: Arc::new(config),
             rules: tls.clone(),
             certs,
+            staple,
+            waits,
             begun: Cell::new((0, 0)),
         })
     }
 
-    fn outbound(&self, tls: &Tls) -> Result<Outbound, String> {
+    fn outbound(&self, config: &Config, role: Role, tls: &Tls) -> Result<Outbound, String> {
+        let shows_staple = role.staples() && keys::is_stapled(tls, config.ocsp.as_ref());
+        let extra = self.extra(tls, role, shows_staple, End::Called)?;
+        self.outbound_of(tls, extra)
+    }
+
+    fn outbound_of(&self, tls: &Tls, extra: Option<Extra>) -> Result<Outbound, String> {
         let provider = Arc::new(provider(tls)?);
         let pairs = keys::pairs(tls, &provider)?;
         let certs = pairs.iter().map(|pair: &Pair| pair.leaf.clone()).collect();
+        let waits = extra.is_some();
         let season = Arc::clone(&self.season);
         let trust = if tls.insecure {
-            ServerTrust::nothing(season, Arc::clone(&provider))
+            ServerTrust::nothing(season, Arc::clone(&provider), extra)
         } else {
             let (roots, store) = (keys::root_certs(tls)?, keys::roots(tls)?);
-            ServerTrust::new(roots, store, season, Arc::clone(&provider))?
+            ServerTrust::new(roots, store, season, Arc::clone(&provider), extra)?
         };
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions(tls))
@@ -360,11 +395,24 @@ impl Contexts {
             config: Arc::new(config),
             rules: tls.clone(),
             certs,
+            waits,
         })
     }
 }
 
 impl Inbound {
+    /// The same with another session configuration.
+    pub(super) fn with(&self, config: ServerConfig) -> Self {
+        Self {
+            config: Arc::new(config),
+            rules: self.rules.clone(),
+            certs: self.certs.clone(),
+            staple: None,
+            waits: self.waits,
+            begun: self.begun.clone(),
+        }
+    }
+
     /// When INFO comes.
     pub(crate) const fn first(&self) -> HandshakeFirst {
         self.rules.handshake_first
@@ -373,6 +421,11 @@ impl Inbound {
     /// How long a handshake may take.
     pub(crate) const fn timeout(&self) -> Duration {
         self.rules.timeout
+    }
+
+    /// Whether a handshake waits for what responders say of the peer.
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits
     }
 
     /// Whether one more handshake may begin in this second of the monotonic clock.
@@ -407,52 +460,4 @@ fn placed(tls: &Tls, why: &str) -> String {
         Some(at) => format!("{at}: {why}"),
         None => why.to_owned(),
     }
-}
-
-fn versions(tls: &Tls) -> &'static [&'static SupportedProtocolVersion] {
-    if tls.only_tls13 { ONLY_13 } else { BOTH }
-}
-
-static ONLY_13: &[&SupportedProtocolVersion] = &[&version::TLS13];
-static BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
-
-/// The cipher suites and curves of a block, in its order. As in Go the suites of TLS 1.3 are
-/// always there; what rustls leaves out (CBC, P-521) is left out.
-fn provider(tls: &Tls) -> Result<CryptoProvider, String> {
-    let mut provider = ring::default_provider();
-    if !tls.cipher_suites.is_empty() {
-        let all = std::mem::take(&mut provider.cipher_suites);
-        let is_13 = |suite: &SupportedCipherSuite| matches!(suite, SupportedCipherSuite::Tls13(_));
-        let (always, by_name): (Vec<_>, Vec<_>) = all.into_iter().partition(is_13);
-        let wanted = tls
-            .cipher_suites
-            .iter()
-            .filter_map(|name| by_name.iter().find(|suite| is_called(suite, name)).copied());
-        provider.cipher_suites = always.into_iter().chain(wanted).collect();
-    }
-    if !tls.curve_preferences.is_empty() {
-        let all = std::mem::take(&mut provider.kx_groups);
-        let find = |name: &String| all.iter().find(|group| curve(**group) == name).copied();
-        provider.kx_groups = tls.curve_preferences.iter().filter_map(find).collect();
-        if provider.kx_groups.is_empty() {
-            let names = tls.curve_preferences.join(", ");
-            return Err(format!("none of these curves is supported: {names}"));
-        }
-    }
-    Ok(provider)
-}
-
-fn is_called(suite: &SupportedCipherSuite, name: &str) -> bool {
-    let own = format!("{:?}", suite.suite());
-    own == name || own.strip_suffix("_SHA256") == Some(name)
-}
-
-fn curve(group: &dyn SupportedKxGroup) -> &'static str {
-    const NAMES: &[(rustls::NamedGroup, &str)] = &[
-        (rustls::NamedGroup::X25519, "X25519"),
-        (rustls::NamedGroup::secp256r1, "CurveP256"),
-        (rustls::NamedGroup::secp384r1, "CurveP384"),
-    ];
-    let found = NAMES.iter().find(|(known, _)| *known == group.name());
-    found.map_or("", |(_, name)| name)
 }

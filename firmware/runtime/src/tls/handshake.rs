@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use frond_account::TlsSession;
 use rustls::pki_types::ServerName;
-use rustls::{CommonState, InvalidMessage, ProtocolVersion};
+use rustls::{CertificateError, CommonState, InvalidMessage, ProtocolVersion};
 
 use super::cert::Certificate;
 use super::context::{Inbound, Outbound};
 use super::session::{Scratch, Session};
 use crate::limits::HANDSHAKE_BYTES;
 use crate::line::Line;
+use crate::ocsp::Refusal;
 use std::rc::Rc;
 
 /// Why a handshake failed.
@@ -41,6 +42,11 @@ impl fmt::Display for Fault {
                 .write_str(
                     "TLS handshake error: tls: first record does not look like a TLS handshake",
                 ),
+            Self::Peer(rustls::Error::InvalidCertificate(CertificateError::Other(why)))
+                if why.0.is::<Refusal>() =>
+            {
+                write!(f, "TLS handshake error: {}", why.0)
+            }
             Self::Peer(error) => write!(f, "TLS handshake error: {error}"),
             Self::NotPinned => f.write_str("TLS handshake error: certificate not pinned"),
             Self::Setup(why) => write!(f, "TLS handshake error: {why}"),
@@ -65,7 +71,7 @@ pub(crate) async fn accept(
         .map_err(|error| Fault::Setup(error.to_string()))?;
     let session = within(
         context.timeout(),
-        shake(line, session, scratch, early, holding),
+        shake(line, session, scratch, early, (context.waits(), holding)),
     )
     .await?;
     let facts = facts(session.facts());
@@ -95,7 +101,7 @@ pub(crate) async fn connect(
         .map_err(|error| Fault::Setup(error.to_string()))?;
     let session = within(
         context.rules.timeout,
-        shake(line, session, scratch, early, &|_| {}),
+        shake(line, session, scratch, early, (context.waits(), &|_| {})),
     )
     .await?;
     let facts = facts(session.facts());
@@ -129,7 +135,7 @@ async fn shake(
     mut session: Session,
     scratch: &Scratch,
     early: &mut Vec<u8>,
-    holding: &dyn Fn(usize),
+    (waits, holding): (bool, &dyn Fn(usize)),
 ) -> Result<Session, Fault> {
     let mut came = std::mem::take(early);
     if came.is_empty() {
@@ -137,13 +143,13 @@ async fn shake(
         let taken = session.receive(&mut came, early);
         answer(line, &mut session, taken).await?;
     } else {
-        session = step(line, session, scratch, came, early).await?;
+        session = step(line, session, (scratch, waits), came, early).await?;
     }
     while !session.is_open() {
         holding(HANDSHAKE_BYTES + session.held_bytes());
         line.stream().readable().await.map_err(Fault::Line)?;
         if let Some(came) = read(line, scratch)? {
-            session = step(line, session, scratch, came, early).await?;
+            session = step(line, session, (scratch, waits), came, early).await?;
         }
     }
     holding(0);
@@ -162,20 +168,26 @@ fn read(line: &Line, scratch: &Scratch) -> Result<Option<Vec<u8>>, Fault> {
 }
 
 /// Takes bytes and sends what they are answered with. A signature takes long on a small box:
-/// meanwhile those who are in are served, so it is made by another thread, one at a time.
+/// meanwhile those who are in are served, so it is made by another thread, one at a time. One
+/// that `waits` for responders has a thread of its own.
 async fn step(
     line: &Line,
     mut session: Session,
-    scratch: &Scratch,
+    (scratch, waits): (&Scratch, bool),
     mut came: Vec<u8>,
     early: &mut Vec<u8>,
 ) -> Result<Session, Fault> {
-    let work = scratch.signer.run(move || {
+    let work = move || {
         let mut plain = Vec::new();
         let taken = session.receive(&mut came, &mut plain);
         (session, plain, taken)
-    });
-    let (mut session, plain, taken) = work.await.map_err(|why| Fault::Setup(why.to_string()))?;
+    };
+    let done = if waits {
+        scratch.asker.run(work).await
+    } else {
+        scratch.signer.run(work).await
+    };
+    let (mut session, plain, taken) = done.map_err(|why| Fault::Setup(why.to_string()))?;
     early.extend_from_slice(&plain);
     answer(line, &mut session, taken).await?;
     Ok(session)

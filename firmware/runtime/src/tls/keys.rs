@@ -12,6 +12,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys, RootCertStore};
 
 use super::cert::Certificate;
+use crate::ocsp::{self, Staple};
 use crate::options::plain;
 
 /// A certificate with its key, and the names it is for.
@@ -19,6 +20,18 @@ use crate::options::plain;
 pub(crate) struct Pair {
     pub(crate) key: Arc<CertifiedKey>,
     pub(crate) leaf: Certificate,
+    /// With what it is shown.
+    pub(crate) staple: Option<Arc<Staple>>,
+}
+
+impl Pair {
+    /// As it is shown now; `None`: it must not be.
+    fn shown(&self) -> Option<Arc<CertifiedKey>> {
+        match &self.staple {
+            Some(staple) => staple.shown(),
+            None => Some(Arc::clone(&self.key)),
+        }
+    }
 }
 
 /// Picks the certificate for whom a client asks: the first that it can check and that bears the
@@ -42,9 +55,7 @@ impl ResolvesServerCert for Choice {
             .filter(can)
             .find(named)
             .or_else(|| pairs().find(can));
-        found
-            .or_else(|| pairs().next())
-            .map(|pair| Arc::clone(&pair.key))
+        found.or_else(|| pairs().next())?.shown()
     }
 }
 
@@ -61,6 +72,18 @@ pub(crate) fn pairs(tls: &Tls, provider: &CryptoProvider) -> Result<Vec<Pair>, S
         pair(&files.cert_file, &files.key_file, provider).map_err(named)
     };
     tls.certs.iter().enumerate().map(read).collect()
+}
+
+/// Whether the first certificate of a block is to be shown with an answer about it.
+pub(crate) fn is_stapled(tls: &Tls, ocsp: Option<&frond_config::Ocsp>) -> bool {
+    let file = tls.certs.first().map(|files| files.cert_file.as_str());
+    let pem = file.and_then(|file| read(file).ok()).unwrap_or_default();
+    let der = CertificateDer::from_pem_slice(&pem);
+    let cert = der
+        .as_ref()
+        .ok()
+        .and_then(|der| frond_ocsp::Cert::read(der));
+    cert.is_some_and(|cert| ocsp::wanted(ocsp, cert.must_staple).is_some())
 }
 
 pub(crate) fn choice(pairs: Vec<Pair>) -> Arc<Choice> {
@@ -86,6 +109,7 @@ fn pair(cert_file: &str, key_file: &str, provider: &CryptoProvider) -> Result<Pa
     Ok(Pair {
         key: Arc::new(key),
         leaf,
+        staple: None,
     })
 }
 

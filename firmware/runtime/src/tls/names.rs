@@ -3,7 +3,7 @@
 
 use frond_account::DnPart;
 
-use super::der::{Der, Item, OID, SEQUENCE, dotted};
+use frond_ocsp::der::{Der, Item, OID, SEQUENCE, dotted};
 
 /// Types with a short name, and where Go's `Name` has a field for them: the place in which
 /// `ToRDNSequence` writes it.
@@ -37,7 +37,7 @@ pub(crate) fn parts(name: Der<'_>) -> Vec<DnPart> {
 fn pair(item: Item<'_>) -> Option<(String, String)> {
     let mut inside = item.inside();
     let oid = dotted(inside.tagged(OID)?.value);
-    let value = inside.any()?;
+    let value = inside.next()?;
     let known = TYPES.iter().find(|(dots, ..)| *dots == oid);
     let kind = known.map_or(oid, |(_, short, _)| (*short).to_owned());
     let text = match value.tag {

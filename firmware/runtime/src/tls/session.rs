@@ -12,6 +12,7 @@ use rustls::unbuffered::{
 };
 use rustls::{ClientConfig, CommonState, Error, ServerConfig};
 
+use super::asker::Asker;
 use super::signer::Signer;
 use crate::limits::{READ_BYTES, TLS_RECORD_BYTES_MAX, TLS_RECORD_OVERHEAD_BYTES_MAX};
 
@@ -37,6 +38,8 @@ pub(crate) struct Scratch {
     pub(crate) plain: RefCell<Vec<u8>>,
     /// Where handshakes are worked on.
     pub(crate) signer: Signer,
+    /// And those that wait for responders.
+    pub(crate) asker: Asker,
 }
 
 enum Side {
@@ -71,6 +74,7 @@ impl Scratch {
             outgoing: RefCell::new(vec![0; outgoing].into_boxed_slice()),
             plain: RefCell::default(),
             signer: Signer::new(),
+            asker: Asker::default(),
         })
     }
 }

@@ -10,12 +10,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, RootCertStore,
     SignatureScheme,
 };
 
 use super::cert::Certificate;
 use crate::limits::CERT_TOLERANCE;
+use crate::ocsp::{Extra, Refusal};
 
 /// By what time certificates are judged: the system's, or, while that one is before a moment that
 /// is certainly past, any time from then on within [`CERT_TOLERANCE`].
@@ -79,6 +80,7 @@ pub(crate) struct ServerTrust {
     roots: Vec<CertificateDer<'static>>,
     season: Arc<Season>,
     provider: Arc<CryptoProvider>,
+    extra: Option<Extra>,
 }
 
 /// Checks the certificates of clients.
@@ -87,6 +89,7 @@ pub(crate) struct ClientTrust {
     inner: Arc<dyn ClientCertVerifier>,
     roots: Vec<CertificateDer<'static>>,
     season: Arc<Season>,
+    extra: Option<Extra>,
 }
 
 impl ServerTrust {
@@ -99,6 +102,7 @@ impl ServerTrust {
         store: RootCertStore,
         season: Arc<Season>,
         provider: Arc<CryptoProvider>,
+        extra: Option<Extra>,
     ) -> Result<Arc<Self>, String> {
         if store.is_empty() {
             return Ok(Arc::new(Self {
@@ -106,6 +110,7 @@ impl ServerTrust {
                 roots,
                 season,
                 provider,
+                extra,
             }));
         }
         let store = Arc::new(store);
@@ -117,16 +122,22 @@ impl ServerTrust {
             roots,
             season,
             provider,
+            extra,
         }))
     }
 
     /// Trusts anybody.
-    pub(crate) fn nothing(season: Arc<Season>, provider: Arc<CryptoProvider>) -> Arc<Self> {
+    pub(crate) fn nothing(
+        season: Arc<Season>,
+        provider: Arc<CryptoProvider>,
+        extra: Option<Extra>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             check: Check::Nothing,
             roots: Vec::new(),
             season,
             provider,
+            extra,
         })
     }
 }
@@ -142,6 +153,8 @@ impl ServerCertVerifier for ServerTrust {
     ) -> Result<ServerCertVerified, Error> {
         let inner = match &self.check {
             Check::Chain(inner) => inner,
+            // Without a chain there is nothing to ask about.
+            Check::Nothing if self.extra.is_some() => return Err(nobody()),
             Check::Nothing => return Ok(ServerCertVerified::assertion()),
             Check::Nobody => {
                 return Err(Error::InvalidCertificate(CertificateError::UnknownIssuer));
@@ -160,12 +173,27 @@ impl ServerCertVerifier for ServerTrust {
                 let cert = Certificate::parse(end_entity);
                 let name = server_name.to_str();
                 if cert.is_some_and(|cert| cert.is_for(&name)) {
+                    judge(
+                        self.extra.as_ref(),
+                        end_entity,
+                        intermediates,
+                        Some(ocsp_response),
+                    )?;
                     Ok(ServerCertVerified::assertion())
                 } else {
                     Err(Error::InvalidCertificate(CertificateError::NotValidForName))
                 }
             }
-            verdict => verdict,
+            verdict => {
+                let verified = verdict?;
+                judge(
+                    self.extra.as_ref(),
+                    end_entity,
+                    intermediates,
+                    Some(ocsp_response),
+                )?;
+                Ok(verified)
+            }
         }
     }
 
@@ -206,6 +234,7 @@ impl ClientTrust {
         store: RootCertStore,
         season: Arc<Season>,
         provider: Arc<CryptoProvider>,
+        extra: Option<Extra>,
     ) -> Result<Arc<Self>, String> {
         let inner = WebPkiClientVerifier::builder_with_provider(Arc::new(store), provider)
             .build()
@@ -214,6 +243,7 @@ impl ClientTrust {
             inner,
             roots,
             season,
+            extra,
         }))
     }
 }
@@ -240,9 +270,14 @@ impl ClientCertVerifier for ClientTrust {
                 if is_root(&self.roots, end_entity) =>
             {
                 own_root(end_entity, now)?;
+                judge(self.extra.as_ref(), end_entity, intermediates, None)?;
                 Ok(ClientCertVerified::assertion())
             }
-            verdict => verdict,
+            verdict => {
+                let verified = verdict?;
+                judge(self.extra.as_ref(), end_entity, intermediates, None)?;
+                Ok(verified)
+            }
         }
     }
 
@@ -267,6 +302,27 @@ impl ClientCertVerifier for ClientTrust {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
     }
+}
+
+/// What is asked of a peer besides its chain.
+fn judge(
+    extra: Option<&Extra>,
+    cert: &CertificateDer<'_>,
+    shown: &[CertificateDer<'_>],
+    staple: Option<&[u8]>,
+) -> Result<(), Error> {
+    extra.map_or(Ok(()), |extra| {
+        extra.judge(cert, shown, staple).map_err(refused)
+    })
+}
+
+fn nobody() -> Error {
+    tracing::error!("Peer certificate is nil, rejecting OCSP peer");
+    refused(Refusal("server not OCSP valid".to_owned()))
+}
+
+fn refused(why: Refusal) -> Error {
+    Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(why))))
 }
 
 fn chain<'a>(
