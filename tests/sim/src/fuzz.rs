@@ -5,6 +5,9 @@
 
 mod backup;
 mod config;
+mod ocsp;
+mod ota;
+mod s2;
 mod store;
 mod subject;
 mod websocket;
@@ -12,6 +15,9 @@ mod wire;
 
 pub use backup::backup;
 pub use config::config;
+pub use ocsp::ocsp;
+pub use ota::ota;
+pub use s2::s2;
 pub use store::store;
 pub use subject::subject;
 pub use websocket::websocket;

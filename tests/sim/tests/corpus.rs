@@ -55,3 +55,18 @@ fn backup() {
 fn store() {
     replay("store", sim::fuzz::store);
 }
+
+#[test]
+fn ocsp() {
+    replay("ocsp", sim::fuzz::ocsp);
+}
+
+#[test]
+fn ota() {
+    replay("ota", sim::fuzz::ota);
+}
+
+#[test]
+fn s2() {
+    replay("s2", sim::fuzz::s2);
+}
