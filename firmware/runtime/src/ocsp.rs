@@ -31,7 +31,7 @@ pub(crate) use staple::{Keeper, Staple, wanted};
 #[derive(Debug)]
 pub(crate) enum News {
     /// Of a peer.
-    Peer(OcspNews),
+    Peer(Box<OcspNews>),
     /// A certificate of ours was taken back, and the server is to end for it.
     End,
 }
@@ -45,6 +45,10 @@ impl Teller {
     pub(crate) fn new() -> (Self, Receiver<News>) {
         let (sender, receiver) = channel(OCSP_NEWS_MAX);
         (Self(sender), receiver)
+    }
+
+    pub(crate) fn tell_of(&self, peer: OcspNews) {
+        self.tell(News::Peer(Box::new(peer)));
     }
 
     pub(crate) fn tell(&self, news: News) {
@@ -77,7 +81,7 @@ pub(crate) async fn attend(
 ) {
     while let Some(one) = news.recv().await {
         match one {
-            News::Peer(peer) => core.handle(Input::Ocsp(peer)),
+            News::Peer(peer) => core.handle(Input::Ocsp(*peer)),
             News::End => drop(orders.send(Order::End)),
         }
     }

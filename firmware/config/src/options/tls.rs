@@ -203,9 +203,8 @@ impl Tls {
             "curve_preferences" => set(&mut self.curve_preferences, read_curves(value, report)),
             "timeout" => set(&mut self.timeout, read_timeout(value, report)),
             "connection_rate_limit" => {
-                let rate = report.integer(value);
-                self.connection_rate_limit = rate.and_then(|n| u64::try_from(n).ok());
-                self.connection_rate_limit = self.connection_rate_limit.filter(|n| *n > 0);
+                let rate = report.integer(value).and_then(|n| u64::try_from(n).ok());
+                self.connection_rate_limit = rate.filter(|n| *n > 0);
             }
             "pinned_certs" => set(&mut self.pinned_certs, read_pins(value, report)),
             "handshake_first" | "first" | "immediate" => {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use frond_clock::Timestamp;
 use frond_wire::go_json;
 use serde::Serialize;
 
@@ -160,6 +161,16 @@ fn full_facts() -> varz::Facts {
     }
 }
 
+const fn ends(end: Option<Timestamp>) -> crate::CertEnds {
+    crate::CertEnds {
+        client: end,
+        leaf: end,
+        cluster: end,
+        gateway: end,
+        websocket: end,
+    }
+}
+
 #[test]
 fn varz_has_its_keys() {
     let stats = BTreeMap::from([("/varz".to_owned(), 1)]);
@@ -171,13 +182,7 @@ fn varz_has_its_keys() {
         disk,
         config_loaded: at(0),
         config_digest: "",
-        certs: crate::CertEnds {
-            client: disk.as_ref().map(|_| at(0)),
-            leaf: disk.as_ref().map(|_| at(0)),
-            cluster: disk.as_ref().map(|_| at(0)),
-            gateway: disk.as_ref().map(|_| at(0)),
-            websocket: disk.as_ref().map(|_| at(0)),
-        },
+        certs: ends(disk.map(|_| at(0))),
         ocsp_cache: disk.map(|_| crate::OcspCacheStats::default()),
         trust: frond_clock::Trust::Trusted,
         sensors: &[],

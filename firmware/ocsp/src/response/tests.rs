@@ -43,7 +43,7 @@ fn cert(serial: u8, issuer: &[u8], subject: &[u8], by: &[u8], extensions: &[u8])
     let number = value(INTEGER, &[&[serial]]);
     let tbs = [
         number,
-        algorithm.clone(),
+        algorithm,
         name(issuer),
         value(SEQUENCE, &[]),
         name(subject),

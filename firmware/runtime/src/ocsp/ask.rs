@@ -41,9 +41,13 @@ fn try_ask(url: &str, method: Method<'_>, timeout: Duration) -> Result<Answer, S
     }
     let until = Instant::now() + timeout;
     let mut stream = connect(&place, until)?;
-    let told = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => TOO_LATE.to_owned(),
-        _ => plain(&error),
+    let told = |error: io::Error| {
+        let kinds = [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut];
+        if kinds.contains(&error.kind()) {
+            TOO_LATE.to_owned()
+        } else {
+            plain(&error)
+        }
     };
     let (verb, head, body) = match method {
         Method::Get => ("GET", String::new(), &[][..]),

@@ -8,11 +8,11 @@ use frond_node::OcspNews;
 use frond_ocsp::{Cert, Currency, Response, Status, request};
 use rustls::pki_types::CertificateDer;
 
+use super::Teller;
 use super::ask::{Method, ask};
 use super::cache::Cache;
 use super::proof::{chain, is_good, name};
 use super::words::{fingerprint, info, moment, now_ns};
-use super::{News, Teller};
 
 /// Asks about the certificates of peers while they shake hands; that waits for responders.
 ///
@@ -118,11 +118,11 @@ impl PeerCheck {
             return Ok(());
         }
         if let Some(peer) = chain.first() {
-            self.teller.tell(News::Peer(OcspNews::Rejected {
+            self.teller.tell_of(OcspNews::Rejected {
                 kind: self.end.kind(),
                 peer: info(peer),
                 reason: reason.to_owned(),
-            }));
+            });
         }
         Err(Refusal(reason.to_owned()))
     }
@@ -146,11 +146,11 @@ impl PeerCheck {
         for link in links {
             if let Err(reason) = self.judge_link(&link) {
                 tracing::debug!("{reason}");
-                self.teller.tell(News::Peer(OcspNews::LinkInvalid {
+                self.teller.tell_of(OcspNews::LinkInvalid {
                     link: info(link.cert),
                     peer: info(peer),
                     reason,
-                }));
+                });
                 tracing::debug!("No OCSP valid chains, thus peer is invalid");
                 return false;
             }
