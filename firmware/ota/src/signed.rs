@@ -12,6 +12,8 @@ pub enum Purpose {
     Root,
     /// A configuration.
     Bundle,
+    /// The content of a slot of an image.
+    Image,
 }
 
 /// A text and who signed it.
@@ -42,6 +44,7 @@ impl Purpose {
         match self {
             Self::Root => b"frond root 1\n",
             Self::Bundle => b"frond bundle 1\n",
+            Self::Image => b"frond image 1\n",
         }
     }
 
@@ -92,7 +95,8 @@ impl Signed {
         counted.len()
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    /// Adds it to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         let length = u32::try_from(self.body.len()).unwrap_or(u32::MAX);
         out.extend_from_slice(&length.to_le_bytes());
         out.extend_from_slice(&self.body);
@@ -105,7 +109,8 @@ impl Signed {
     }
 
     /// Takes one from the front of `bytes`; a text longer than `body_max` is none.
-    pub(crate) fn decode(bytes: &mut &[u8], body_max: usize) -> Option<Self> {
+    #[must_use]
+    pub fn decode(bytes: &mut &[u8], body_max: usize) -> Option<Self> {
         let length = u32::from_le_bytes(take(bytes, 4)?.try_into().ok()?);
         let length = usize::try_from(length).ok().filter(|it| *it <= body_max)?;
         let body = take(bytes, length)?.to_vec();
