@@ -102,7 +102,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hub/cluster",
         ],
     ),
-    ("images/imager", &[]),
+    // Bundles of images are signed as configurations are, and a new slot is confirmed by the same gate.
+    ("images/slot", &["firmware/account", "firmware/ota"]),
+    ("images/restart", &[]),
+    (
+        "images/init",
+        &["images/slot", "images/restart", "board-support/linux"],
+    ),
+    ("images/imager", &["images/slot"]),
     (
         "tests/sim",
         &[
@@ -131,7 +138,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "tests/bench",
         &["tests/interop", "firmware/node", "firmware/store"],
     ),
-    ("tests/image", &["tests/interop"]),
+    ("tests/image", &["tests/interop", "images/imager"]),
     ("tests/tidy", &[]),
 ];
 

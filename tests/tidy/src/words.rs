@@ -8,7 +8,11 @@ const BANNED: &[(&str, &str, &[&str])] = &[
     (
         "sleep(",
         "wait for a state with a bound, or drive the clock",
-        &["tests/interop/src/wait.rs", "firmware/runtime/src/clock.rs"],
+        &[
+            "tests/interop/src/wait.rs",
+            "firmware/runtime/src/clock.rs",
+            "images/init/src/wait.rs",
+        ],
     ),
     (
         "cfg(feature",

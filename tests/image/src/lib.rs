@@ -1,0 +1,31 @@
+//! Images under QEMU: whether they boot, work, update, roll back, and survive power cuts.
+//!
+//! The disk of a box here is a server of this crate's, with a write cache that a cut empties:
+//! ending QEMU alone would lose only what the guest had in memory. This crate knows of an image
+//! what anybody outside knows: its console, its ports, its disk.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a harness reads clocks and files, talks on the terminal and fails by panicking"
+)]
+
+mod fetched;
+mod guest;
+mod load;
+mod medium;
+mod nbd;
+mod plug;
+mod shelf;
+mod update;
+
+pub use fetched::fetched;
+pub use guest::{Guest, Setting};
+pub use load::Load;
+pub use medium::{Counts, Honesty, Medium};
+pub use nbd::Disk;
+pub use plug::{Cuts, Plug};
+pub use shelf::{Release, Shelf};
+pub use update::{Outcome, Update};
