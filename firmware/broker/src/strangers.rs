@@ -7,6 +7,7 @@ use frond_clock::{Instant, Now};
 use crate::broker::Ending;
 use crate::connection::{Kind, State};
 use crate::limits::STRANGERS_TOLD_EVERY;
+use crate::links::LinkSlot;
 use crate::{Broker, Conn, Level, Output};
 
 /// Who has yet to say who it is. A connection's number is its age.
@@ -19,6 +20,20 @@ pub(crate) struct Strangers {
 }
 
 impl Broker {
+    /// Whether another server dialed that nobody knows yet.
+    #[must_use]
+    pub fn is_stranger(&self, conn: Conn) -> bool {
+        let slot = self
+            .by_conn
+            .get(&conn)
+            .and_then(|slot| self.conns.get(*slot));
+        let link = slot.and_then(|connection| match &connection.kind {
+            Kind::Link(id) => self.links.get(id),
+            Kind::Client(_) | Kind::Closing => None,
+        });
+        link.is_some_and(LinkSlot::is_strange)
+    }
+
     /// Lets the `count` strangers go that have waited longest, as when there is no room for
     /// another connection. How many went.
     pub fn shed_strangers(&mut self, now: Now, count: usize) -> usize {

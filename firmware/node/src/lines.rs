@@ -95,6 +95,12 @@ impl Node {
         setup::lobby_bytes_max(&self.config, &self.seed)
     }
 
+    /// Whether another server dialed that nobody knows yet.
+    #[must_use]
+    pub fn is_stranger(&self, conn: Conn) -> bool {
+        self.broker.is_stranger(conn)
+    }
+
     /// Peers that had to go before they said who they are, since the start.
     #[must_use]
     pub const fn strangers_shed(&self) -> u64 {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use frond_broker::{Outbox, Pack, Packing};
 use frond_s2::limits::FRAME_BYTES_WRITTEN;
-use frond_s2::{Fault, FrameReader, Level, Packer};
+use frond_s2::{Fault, FrameReader, Level, Packer, Writer};
 
 use crate::limits::READ_BYTES;
 
@@ -42,8 +42,10 @@ pub(crate) struct PackTools {
 impl Packed {
     /// From here on, but for so many bytes of the outbox.
     pub(crate) fn new(pack: Pack, tools: Rc<PackTools>) -> Self {
+        let mut reader = FrameReader::default();
+        reader.set_writer(Writer::Stranger);
         Self {
-            reader: FrameReader::default(),
+            reader,
             level: level(pack.packing),
             bare_bytes: pack.bare_bytes,
             has_begun: false,
@@ -57,6 +59,16 @@ impl Packed {
     /// More or less is done from here on.
     pub(crate) const fn change(&mut self, packing: Packing) {
         self.level = level(packing);
+    }
+
+    /// Whether it is not known yet who packs: little is kept of it.
+    pub(crate) fn is_strange(&self) -> bool {
+        self.reader.writer() == Writer::Stranger
+    }
+
+    /// It is known.
+    pub(crate) const fn is_known(&mut self) {
+        self.reader.set_writer(Writer::Known);
     }
 
     /// The shared buffers.

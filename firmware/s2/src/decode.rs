@@ -1,15 +1,14 @@
 //! One block, with everything that S2 writes: also copies that repeat the last distance.
 
 use crate::fault::Fault;
-use crate::limits::FRAME_BYTES_MAX;
 
 /// Unpacks a block, behind what `out` holds.
 ///
 /// # Errors
-/// When it is damaged, or larger unpacked than a frame may be; then `out` is as before.
-pub(crate) fn decode(block: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+/// When it is damaged, or larger unpacked than `bytes_max`; then `out` is as before.
+pub(crate) fn decode(block: &[u8], bytes_max: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
     let (len, rest) = unpacked_len(block).ok_or(Fault::Frames)?;
-    if len > FRAME_BYTES_MAX {
+    if len > bytes_max {
         return Err(Fault::Frames);
     }
     let start = out.len();
@@ -132,6 +131,7 @@ impl Block<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::FRAME_BYTES_MAX;
 
     #[test]
     fn the_last_distance_is_repeated() {
@@ -144,7 +144,7 @@ mod tests {
         block[0] = (len as u8 & 0x7f) | 0x80;
         block[1] = (len >> 7) as u8;
         let mut text = Vec::new();
-        decode(&block, &mut text).unwrap();
+        decode(&block, FRAME_BYTES_MAX, &mut text).unwrap();
         assert_eq!(text.len(), len);
         assert!(text.iter().zip(b"abcd".iter().cycle()).all(|(a, b)| a == b));
     }
@@ -161,7 +161,11 @@ mod tests {
         ] {
             // Nor does anything before the block belong to it.
             let mut out = b"before".to_vec();
-            assert_eq!(decode(block, &mut out), Err(Fault::Frames), "{block:?}");
+            assert_eq!(
+                decode(block, FRAME_BYTES_MAX, &mut out),
+                Err(Fault::Frames),
+                "{block:?}"
+            );
             assert_eq!(out, b"before");
         }
     }

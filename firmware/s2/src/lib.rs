@@ -17,5 +17,5 @@ mod writer;
 
 pub use fault::Fault;
 pub use packer::{Level, Packer};
-pub use reader::FrameReader;
+pub use reader::{FrameReader, Writer};
 pub use writer::FrameWriter;

@@ -28,6 +28,11 @@ impl Connection {
 
     /// As the secured way, only that what was read is what was in the frames.
     pub(super) fn read_packed(&mut self) -> io::Result<usize> {
+        if self.socket.line.is_packed_by_stranger()
+            && !self.core.with_node(|node| node.is_stranger(self.conn))
+        {
+            self.socket.line.is_packed_by_known();
+        }
         if !self.rest.is_empty() {
             let read = self.socket.line.read_packed(&mut self.rest);
             if matches!(read, Ok(1..)) && self.rest.len() >= self.need() {

@@ -27,6 +27,19 @@ impl Line {
         self.packed.borrow().is_some()
     }
 
+    /// Whether it is not known yet who packs what it carries.
+    pub(crate) fn is_packed_by_stranger(&self) -> bool {
+        let packed = self.packed.borrow();
+        packed.as_ref().is_some_and(|packed| packed.is_strange())
+    }
+
+    /// It is known from here on.
+    pub(crate) fn is_packed_by_known(&self) {
+        if let Some(packed) = self.packed.borrow_mut().as_deref_mut() {
+            packed.is_known();
+        }
+    }
+
     /// Takes what was read of frames before.
     pub(crate) fn hold_packed(&self, early: &[u8]) {
         if let Some(packed) = self.packed.borrow_mut().as_deref_mut() {
