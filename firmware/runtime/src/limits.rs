@@ -185,5 +185,12 @@ pub const RELEASED_SECONDS: i64 = 1_767_225_600;
 /// spec: nats-io/jwt v2 `MaxTokenSize`
 pub(crate) const JWT_BYTES_MAX: u64 = 1 << 20;
 
+/// What is carried at a time between a link and its HTTPS proxy.
+pub(crate) const RELAY_BYTES: usize = 16 * 1024;
+
+/// How long a proxy may take nothing of what a link says before the tunnel is given up: pings
+/// and their answers are said more often.
+pub(crate) const RELAY_STALL: Duration = Duration::from_secs(60);
+
 /// Of the answer of an HTTP proxy, before the tunnel begins.
 pub(crate) const PROXY_HEAD_BYTES_MAX: usize = 64 * 1024;

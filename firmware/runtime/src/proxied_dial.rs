@@ -5,6 +5,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use data_encoding::BASE64;
 use frond_broker::PeerAddr;
@@ -14,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::core::Core;
 use crate::dial::{Wish, peer_of};
-use crate::limits::PROXY_HEAD_BYTES_MAX;
+use crate::limits::{PROXY_HEAD_BYTES_MAX, RELAY_BYTES, RELAY_STALL};
 use crate::line::Line;
 use crate::options::plain;
 use crate::tls::{self, Tunnel};
@@ -143,7 +144,7 @@ fn unreadable(why: &str) -> String {
 
 /// What the hub's own TLS goes through as well: a connection of this process to itself, whose far
 /// end speaks with the proxy.
-async fn relay(mut tunnel: Tunnel) -> io::Result<TcpStream> {
+async fn relay(tunnel: Tunnel) -> io::Result<TcpStream> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let near = TcpStream::connect(listener.local_addr()?).await?;
     let own = near.local_addr()?;
@@ -153,9 +154,36 @@ async fn relay(mut tunnel: Tunnel) -> io::Result<TcpStream> {
         return Err(io::ErrorKind::ConnectionRefused.into());
     }
     tokio::task::spawn_local(async move {
-        let _ = tokio::io::copy_bidirectional(&mut far, &mut tunnel).await;
+        let (near_says, near_hears) = far.split();
+        let (hub_says, hub_hears) = tokio::io::split(tunnel);
+        // With one of the two ways the other one ends: servers do not close by halves.
+        tokio::select! {
+            _ = carry(near_says, hub_hears, RELAY_STALL) => {}
+            _ = carry(hub_says, near_hears, RELAY_STALL) => {}
+        }
     });
     Ok(near)
+}
+
+/// One way of a relay, until its speaker is done or its hearer takes nothing for long.
+async fn carry(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    stall: Duration,
+) -> io::Result<()> {
+    let mut piece = Vec::with_capacity(RELAY_BYTES);
+    loop {
+        piece.clear();
+        if from.read_buf(&mut piece).await? == 0 {
+            return to.shutdown().await;
+        }
+        let sent = async {
+            to.write_all(&piece).await?;
+            to.flush().await
+        };
+        let sent = tokio::time::timeout(stall, sent).await;
+        sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    }
 }
 
 #[cfg(test)]
@@ -171,5 +199,30 @@ mod tests {
         let words = "proxy CONNECT failed: 407 Proxy Authentication Required";
         assert_eq!(refused, Err(words.to_owned()));
         assert!(answered(b"SSH-2.0-x\r\n\r\n").is_err());
+    }
+
+    /// What was said comes through, and the end with it.
+    #[tokio::test]
+    async fn a_relay_ends_with_its_speaker() {
+        let (mut near, from) = tokio::io::duplex(64);
+        let (to, mut hub) = tokio::io::duplex(64);
+        let carried = tokio::spawn(carry(from, to, RELAY_STALL));
+        near.write_all(b"who we are").await.unwrap();
+        drop(near);
+        let mut heard = String::new();
+        hub.read_to_string(&mut heard).await.unwrap();
+        assert_eq!(heard, "who we are");
+        carried.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_hearer_that_takes_nothing_ends_it() {
+        let (mut near, from) = tokio::io::duplex(1 << 20);
+        let (to, _hub) = tokio::io::duplex(64);
+        near.write_all(&[0; 1000]).await.unwrap();
+        let ended = carry(from, to, Duration::from_millis(20))
+            .await
+            .unwrap_err();
+        assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
     }
 }
