@@ -123,6 +123,9 @@ impl Directory {
         if let Some(user) = nobody.filter(|_| !maps && says_nothing(given)) {
             return Verdict::Accept(Identity::of(user));
         }
+        if !maps && says_nothing(given) && self.takes_nobody_from(caller) {
+            return Verdict::Accept(Identity::nobody(self.default_account()));
+        }
         // Only what somebody here has is looked at: a client may offer all it has.
         if let Some(key) = non_empty(&given.nkey).filter(|_| !logins.nkeys.is_empty()) {
             return by_nkey(logins, key, given.sig.as_deref(), nonce);
@@ -158,7 +161,7 @@ impl Directory {
     /// spec: nats-server v2.15.1 server/parser.go `parse`
     #[must_use]
     pub fn without_connect(&self, caller: &Caller<'_>) -> Verdict {
-        if !self.auth_required_over(caller.transport) {
+        if !self.auth_required_over(caller.transport) || self.takes_nobody_from(caller) {
             return Verdict::Accept(Identity::nobody(self.default_account()));
         }
         let nobody = self.nobody_for(caller).filter(|user| !user.proxy_required);

@@ -27,6 +27,8 @@ pub struct Directory {
     pub(crate) leaf_default: AccountId,
     /// Whom a client without credentials becomes.
     pub(crate) no_auth_user: Option<Arc<User>>,
+    /// Whether it is in `$G` without being anybody.
+    global_is_open: bool,
     /// Other rules for those who come by WebSocket.
     websockets: Option<Arc<door::Door>>,
     /// Who vouches for accounts; `None` when the configuration names them all.
@@ -170,6 +172,7 @@ impl Directory {
         directory.leafs = directory.logins(&plan.leaf_users)?;
         directory.leaf_default = directory.account_or_default(plan.leaf_account.as_deref());
         directory.cert_maps = plan.cert_maps;
+        directory.global_is_open = plan.global_is_open;
         directory.no_auth_user = match &plan.no_auth_user {
             None => None,
             Some(name) => Some(
@@ -258,6 +261,14 @@ impl Directory {
         !self.clients.is_empty() || self.trust.is_some()
     }
 
+    /// Whether those are let in who say nothing of themselves, as nobody.
+    ///
+    /// spec: nats-server v2.15.1 server/server.go `configureAccounts`, `sysAccOnlyNoAuthUser`
+    #[must_use]
+    pub fn takes_nobody(&self) -> bool {
+        self.global_is_open || !self.auth_required()
+    }
+
     /// What the first `INFO` says: with a `no_auth_user` nobody has to.
     #[must_use]
     pub fn auth_announced(&self) -> bool {
@@ -309,6 +320,7 @@ impl Directory {
             leafs: Logins::default(),
             leaf_default: AccountId(0),
             no_auth_user: None,
+            global_is_open: false,
             websockets: None,
             trust: None,
             claimed: BTreeMap::new(),

@@ -22,6 +22,7 @@ mod plan;
 mod proxies;
 mod question;
 mod secret;
+mod server_login;
 mod shared;
 mod sharing;
 mod tls;
@@ -45,6 +46,7 @@ pub use plan::{AccountLimits, AccountPlan, CertMaps, DoorPlan, Login, Plan, User
 pub use proxies::{Proxied, Refusal};
 pub use question::{Answer, Question};
 pub use secret::Secret;
+pub use server_login::{Entry, ServerLogin};
 pub use shared::{Rename, Service, ServiceImport, Sharing, StreamImport};
 pub use sharing::{
     Activation, Destination, Export, ExportAccess, ExportKind, Import, ImportKind, LatencyPlan,

@@ -15,6 +15,8 @@ pub struct Plan {
     pub users: Vec<UserPlan>,
     /// The user of those who give no credentials.
     pub no_auth_user: Option<String>,
+    /// Who gives no credentials is in `$G`, though there are users: those of the system account.
+    pub global_is_open: bool,
     /// The account of this server's own events; `None` is an unused `$SYS`.
     pub system_account: Option<String>,
     /// Who may connect as a leafnode; empty: the same as clients.

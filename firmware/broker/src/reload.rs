@@ -156,7 +156,7 @@ impl Broker {
         let exists = account.is_some_and(|account| account.exists);
         let standing = match &identity.user {
             _ if !exists => Standing::Gone,
-            None if self.directory.auth_required_over(transport) => Standing::Changed,
+            None if !self.directory.takes_nobody_over(transport) => Standing::Changed,
             None => return,
             Some(user) => self.directory.standing(user, PeerKind::Client),
         };

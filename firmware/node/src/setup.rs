@@ -38,6 +38,7 @@ pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
         accounts,
         users,
         no_auth_user: config.no_auth_user.clone(),
+        global_is_open: names_system_users_only(config, authority),
         system_account: authority.system_account.clone(),
         trust: authority.trust.clone(),
         leaf_users: leaf_users(&config.leafnodes.authorization),
@@ -56,6 +57,22 @@ pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
             .unwrap_or_default(),
         default_domains: config.default_js_domain.clone(),
     }
+}
+
+/// Whether the one account of the file is the system account, so that nothing in it is about who
+/// may use this server.
+///
+/// spec: nats-server v2.15.1 server/server.go `configureAccounts`
+fn names_system_users_only(config: &Config, authority: &Authority) -> bool {
+    let Some(system) = &config.system_account else {
+        return false;
+    };
+    let is_known = |name: &str| name == system || name == account::DEFAULT_ACCOUNT;
+    authority.trust.is_none()
+        && system != account::DEFAULT_ACCOUNT
+        && config.no_auth_user.is_none()
+        && config.authorization == config::Authorization::default()
+        && config.accounts.iter().all(|one| is_known(&one.name))
 }
 
 fn callout(given: &config::AuthCallout) -> account::CalloutPlan {

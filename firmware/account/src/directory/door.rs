@@ -44,6 +44,20 @@ impl Directory {
         }
     }
 
+    /// Whether clients who come this way may be nobody, though others have to say who they are.
+    #[must_use]
+    pub fn takes_nobody_over(&self, transport: Transport) -> bool {
+        let is_open = self.takes_nobody() && self.door(transport).is_none();
+        is_open || !self.auth_required_over(transport)
+    }
+
+    /// Whether who comes this way may be nobody: no other rules are for it.
+    pub(crate) fn takes_nobody_from(&self, caller: &Caller<'_>) -> bool {
+        self.takes_nobody()
+            && self.door(caller.transport).is_none()
+            && (caller.kind == PeerKind::Client || self.leafs.is_empty())
+    }
+
     pub(super) fn open_door(&mut self, plan: &DoorPlan) -> Result<(), DirectoryError> {
         let logins = self.logins(&plan.users)?;
         let no_auth_user = match &plan.no_auth_user {

@@ -151,6 +151,38 @@ fn an_nkey_user_signs_the_nonce() {
     assert_eq!(who(&directory, &given("old nonce"), PeerKind::Client), None);
 }
 
+/// nats-server 2.15.1 with `accounts { SYS: { users: [...] } }` and `system_account: SYS` alone.
+#[test]
+fn system_users_alone_close_the_server_to_nobody() {
+    let mut plan = Plan {
+        users: vec![password("sys", "s", Some("SYS"))],
+        system_account: Some("SYS".into()),
+        global_is_open: true,
+        ..Plan::default()
+    };
+    let open = Directory::build(&plan, None).unwrap();
+    assert!(open.auth_announced() && open.takes_nobody());
+    let silent = Credentials::default();
+    for kind in [PeerKind::Client, PeerKind::Leafnode] {
+        assert_eq!(who(&open, &silent, kind), pair("$G", ""));
+        assert_eq!(who(&open, &user("sys", "s"), kind), pair("SYS", "sys"));
+        assert_eq!(who(&open, &user("sys", "x"), kind), None);
+        assert_eq!(who(&open, &user("other", ""), kind), None);
+    }
+    let verdict = open.without_connect(&Caller::plain(PeerKind::Client));
+    assert!(matches!(
+        verdict,
+        Verdict::Accept(Identity { user: None, .. })
+    ));
+    plan.leaf_users = vec![password("l", "l", None)];
+    let leafs_apart = Directory::build(&plan, None).unwrap();
+    assert_eq!(who(&leafs_apart, &silent, PeerKind::Leafnode), None);
+    plan.global_is_open = false;
+    let closed = Directory::build(&plan, None).unwrap();
+    assert_eq!(who(&closed, &silent, PeerKind::Client), None);
+    assert!(!closed.takes_nobody());
+}
+
 #[test]
 fn the_no_auth_user_is_for_those_who_say_nothing() {
     let mut plan = Plan {
