@@ -17,6 +17,7 @@ use crate::links::LinkSlot;
 use crate::mapped_reply::ShownReplies;
 use crate::msgtrace::Tracing;
 use crate::readiness::Readiness;
+use crate::refrain::Refrains;
 use crate::sharing::Shared;
 use crate::slab::Slab;
 use crate::stock::Stock;
@@ -64,6 +65,7 @@ pub struct Broker {
     pub(crate) stalled: bool,
     pub(crate) clients: usize,
     pub(crate) strangers: Strangers,
+    pub(crate) refrains: Refrains,
     pub(crate) next_token: u64,
     pub(crate) totals: Totals,
     pub(crate) closed: ClosedRing,
@@ -138,6 +140,7 @@ impl Broker {
             stalled: false,
             clients: 0,
             strangers: Strangers::default(),
+            refrains: Refrains::default(),
             next_token: 0,
             totals: Totals::default(),
             closed,

@@ -91,6 +91,8 @@ pub struct Traffic {
     pub out_bytes: u64,
     /// Messages that another server's slow line had no room for.
     pub shed: u64,
+    /// Bytes of those.
+    pub shed_bytes: u64,
 }
 
 /// One client.

@@ -11,13 +11,14 @@ use crate::publish::{Origin, Publication};
 use crate::{Broker, LinkId, LinkKind, Sent, Via};
 
 impl Broker {
-    /// Each link once: for its plain subscriptions and for the groups it was picked for.
+    /// Each link once: for its plain subscriptions and for the groups it was picked for. Whether
+    /// one took it, and the groups that no link took it for.
     pub(crate) fn deliver_to_links(
         &mut self,
         publication: &Publication<'_>,
         matches: &Rc<Matches>,
         picks: &[(LinkId, usize)],
-    ) -> bool {
+    ) -> (bool, Vec<usize>) {
         let with_subject = publication.deliverable_reply();
         let message = Message {
             reply: with_subject.as_deref().or(publication.message.reply),
@@ -26,7 +27,7 @@ impl Broker {
         let is_elsewhere = |link: &LinkId| publication.origin != Origin::Link(*link);
         let mut pending: Vec<_> = picks.to_vec();
         pending.retain(|(link, _)| is_elsewhere(link));
-        let (mut asked, mut closed) = (Vec::new(), Vec::new());
+        let (mut asked, mut closed, mut unserved) = (Vec::new(), Vec::new(), Vec::new());
         let mut taken = false;
         while let Some(link) = self.next_picked(&pending) {
             let (mine, others) = pending.iter().partition(|(picked, _)| *picked == link);
@@ -45,8 +46,10 @@ impl Broker {
             if sent == Sent::Withheld {
                 // Somebody else of the groups, who doesn't have it already for plain subscriptions.
                 for (group, (_, at)) in groups.iter().zip(&mine) {
-                    let other = self.pick_remote(group, publication, &closed);
-                    pending.extend(other.map(|other| (other, *at)));
+                    match self.pick_remote(group, publication, &closed) {
+                        Some(other) => pending.push((other, *at)),
+                        None => unserved.push(*at),
+                    }
                 }
             }
         }
@@ -55,7 +58,7 @@ impl Broker {
             let sent = self.deliver_here(*link, publication, &message, matches, (true, &[]));
             taken |= sent == Sent::Sent;
         }
-        taken
+        (taken, unserved)
     }
 
     /// Of the links that were picked for groups first the leafnodes: they may refuse, and a server
@@ -136,9 +139,15 @@ impl Broker {
         let outbox_max = self.limits.outbox_max_of(&connection.kind);
         // A line slower than what is said stays: what no longer fits is lost, the newest first.
         if connection.outbox.len() + expected > outbox_max {
-            connection.traffic.shed += 1;
-            self.totals.traffic.shed += 1;
-            self.totals.links.shed += 1;
+            let totals = &mut self.totals;
+            for traffic in [
+                &mut connection.traffic,
+                &mut totals.traffic,
+                &mut totals.links,
+            ] {
+                traffic.shed += 1;
+                traffic.shed_bytes += message.body_bytes() as u64;
+            }
             return Sent::Withheld;
         }
         let (mut said, traces) = (Vec::new(), self.traces);

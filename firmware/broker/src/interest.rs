@@ -190,6 +190,11 @@ impl Interest {
         self.tree.has_match(subject)
     }
 
+    /// Calls `found` for each subscription that `subject` fits, without remembering the answer.
+    pub(crate) fn each_match(&self, subject: &str, found: &mut impl FnMut(SubId)) {
+        self.tree.for_each_match(subject, &mut |id| found(*id));
+    }
+
     pub(crate) fn has_exactly(&self, filter: &str) -> bool {
         !self.tree.get(filter).is_empty()
     }

@@ -6,9 +6,10 @@ use frond_account::AccountId;
 use frond_clock::Now;
 use frond_wire::Message;
 
-use crate::Broker;
+use crate::broker::AccountState;
 use crate::interest::{Owner, Sub, Tie};
 use crate::publish::{Origin, Publication};
+use crate::{Broker, LinkKind};
 
 impl Broker {
     /// Publishes in an account, routed by the message's subject; receivers on this server see
@@ -109,7 +110,10 @@ impl Broker {
     }
 
     /// Whether somebody subscribes to exactly `subject`, in this queue group or in none: whoever
-    /// only listens in on wildcards does not count.
+    /// only listens in on wildcards does not count, but in another cluster, which tells no more
+    /// than what it wants.
+    ///
+    /// spec: nats-server v2.15.1 server/consumer.go `hasDeliveryInterest`
     #[must_use]
     pub fn has_receiver(&self, account: AccountId, subject: &str, queue: Option<&str>) -> bool {
         let Some(state) = self.accounts.get(account.0 as usize) else {
@@ -119,7 +123,23 @@ impl Broker {
         exact.any(|sub| {
             let sub = self.subs.get(*sub);
             sub.is_some_and(|sub| sub.queue.as_deref() == queue)
-        })
+        }) || (self.has_gateway() && self.is_wanted_elsewhere(state, subject))
+    }
+
+    fn is_wanted_elsewhere(&self, state: &AccountState, subject: &str) -> bool {
+        let mut is_wanted = false;
+        state.interest.each_match(subject, &mut |id| {
+            let owner = self.subs.get(id).map(|sub| &sub.owner);
+            let link = match owner {
+                Some(Owner::Link { link, .. }) => Some(*link),
+                Some(
+                    Owner::Client { .. } | Owner::Internal(_) | Owner::Import(_) | Owner::Responses,
+                )
+                | None => None,
+            };
+            is_wanted |= link.is_some_and(|link| self.link_kind(link) == LinkKind::Gateway);
+        });
+        is_wanted
     }
 
     /// The filters of all subscriptions in an account, each once per subscriber.

@@ -71,6 +71,12 @@ pub enum FastProducers {
 /// The first ping comes this soon: it measures the round trip.
 pub(crate) const FIRST_PING_AFTER: Duration = Duration::from_secs(2);
 
+/// What happens again and again is logged this often.
+pub(crate) const REFRAIN_EVERY: Duration = Duration::from_secs(600);
+
+/// Things that are remembered for that.
+pub(crate) const REFRAINS_MAX: usize = 256;
+
 /// Strangers that were let go are told of this often.
 pub(crate) const STRANGERS_TOLD_EVERY: Duration = Duration::from_secs(10);
 

@@ -232,6 +232,9 @@ pub trait Upcalls {
     fn close(&mut self, cause: &str);
     /// A line for the operator.
     fn log(&mut self, level: Level, text: String);
+    /// The same of what may go on for long: about one `key` a line now and then, with how many
+    /// were left out.
+    fn log_seldom(&mut self, level: Level, key: &str, text: String);
 }
 
 /// What is at the other end of a link.
@@ -410,6 +413,10 @@ pub struct ServerFacts {
     pub connect_error_reports: u64,
     /// The same once it has been up (`reconnect_error_reports`).
     pub reconnect_error_reports: u64,
+    /// Between two pings (`ping_interval`); zero: nobody said.
+    pub ping_interval: std::time::Duration,
+    /// Unanswered pings that a connection survives (`ping_max`).
+    pub pings_outstanding_max: u32,
 }
 
 /// A link as monitoring shows it.
@@ -433,6 +440,9 @@ pub struct LinkStatus {
     pub subscriptions: Vec<String>,
     /// Since when it is up, or not, for a soliciting link.
     pub since: Option<Timestamp>,
+    /// When it acts by itself: the next dial, the end of the patience for an answer, the next
+    /// ping; the broker fills it in. `None`: never.
+    pub due: Option<Timestamp>,
     /// Dials since the last success.
     pub attempts: u64,
     /// The last error, in words.

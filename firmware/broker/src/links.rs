@@ -86,6 +86,11 @@ pub(crate) struct Bound {
 }
 
 impl LinkSlot {
+    /// Whether it was accepted and has not said who it is.
+    pub(crate) const fn is_strange(&self) -> bool {
+        self.accepted && self.bound.is_none()
+    }
+
     fn new(link: Box<dyn Link>, accepted: bool) -> Self {
         Self {
             kind: link.kind(),
@@ -206,7 +211,12 @@ impl Broker {
     pub fn link_statuses(&self) -> impl Iterator<Item = (LinkId, Option<Conn>, LinkStatus)> {
         self.links.iter().filter_map(|(id, slot)| {
             let conn = slot.slot.and_then(|slot| self.conns.get(slot));
-            let status = slot.link.as_ref()?.status();
+            let link = slot.link.as_ref()?;
+            let due = link.deadline();
+            let status = LinkStatus {
+                due: due.map(|at| self.now.wall + at.since(self.now.mono)),
+                ..link.status()
+            };
             Some((*id, conn.map(|connection| connection.conn), status))
         })
     }

@@ -223,7 +223,17 @@ impl Broker {
             }
         }
         if !(matches.links.is_empty() && picks.is_empty()) {
-            taken |= self.deliver_to_links(publication, &matches, &picks);
+            let (sent, unserved) = self.deliver_to_links(publication, &matches, &picks);
+            taken |= sent;
+            // Refused by who was picked: for those who were not, here or in another cluster.
+            for index in unserved {
+                let group = matches.groups.get(index);
+                if group.is_some_and(|group| self.deliver_to_member(group, &mut delivery)) {
+                    taken = true;
+                } else {
+                    served.retain(|one| *one != index);
+                }
+            }
         }
         if crosses {
             taken |= self.cross(publication, &matches, served);

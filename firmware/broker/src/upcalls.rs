@@ -424,4 +424,15 @@ impl Upcalls for Up<'_> {
     fn log(&mut self, level: Level, text: String) {
         self.broker.outputs.push_back(Output::Log { level, text });
     }
+
+    fn log_seldom(&mut self, level: Level, key: &str, mut text: String) {
+        let now = self.broker.now.mono;
+        let Some(untold) = self.broker.refrains.turn(now, key) else {
+            return;
+        };
+        if untold > 0 {
+            text.push_str(&format!(" ({untold} more since this was last said)"));
+        }
+        self.log(level, text);
+    }
 }

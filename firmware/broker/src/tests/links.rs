@@ -54,7 +54,7 @@ fn add_peer(world: &mut World, cluster: &'static str) -> Conn {
     )
 }
 
-fn add(world: &mut World, link: Plain) -> Conn {
+pub(super) fn add(world: &mut World, link: Plain) -> Conn {
     let conn = world.new_conn();
     world
         .broker

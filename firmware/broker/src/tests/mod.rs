@@ -8,6 +8,7 @@ mod memory;
 mod msgtrace;
 mod permissions;
 mod plain_link;
+mod refusals;
 mod reload;
 mod sessions;
 mod sharing;

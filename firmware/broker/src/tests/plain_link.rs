@@ -3,15 +3,18 @@ use std::time::Duration;
 
 use frond_account::{AccountId, Credentials};
 use frond_clock::{Instant, Now};
-use frond_wire::{Message, Op, encode};
+use frond_wire::{Message, Op, RouteOp, encode};
 
 use crate::{
-    InterestChange, Level, Link, LinkPeer, LinkStatus, LinkVerdict, Packing, Sent, Upcalls, Via,
+    InterestChange, Level, Link, LinkKind, LinkPeer, LinkStatus, LinkVerdict, Packing, Sent,
+    Upcalls, Via,
 };
 
 /// Binds to `$G` as soon as it is connected, or when its credentials are good.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
+    /// What it stands for; a leafnode, unless somebody says otherwise.
+    pub(super) other_kind: Option<LinkKind>,
     pub(super) cluster: &'static str,
     pub(super) credentials: Option<Credentials>,
     /// Subjects that the peer doesn't get.
@@ -30,6 +33,9 @@ impl Plain {
             ..LinkPeer::default()
         };
         up.bind(account, peer);
+        if self.other_kind == Some(LinkKind::Gateway) {
+            up.set_crossings(vec![up.link()]);
+        }
     }
 
     fn snapshot(&mut self, up: &mut dyn Upcalls) {
@@ -57,6 +63,10 @@ impl Plain {
 }
 
 impl Link for Plain {
+    fn kind(&self) -> LinkKind {
+        self.other_kind.unwrap_or(LinkKind::Leaf)
+    }
+
     fn opened(&mut self, _: Now, up: &mut dyn Upcalls) {
         match self.credentials.clone() {
             Some(credentials) => up.authenticate(credentials, ""),
@@ -71,7 +81,10 @@ impl Link for Plain {
 
     fn on_op(&mut self, _: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
         match op {
-            Op::LeafSubscribe { subject, queue } => up.subscribe(subject, *queue),
+            Op::LeafSubscribe { subject, queue }
+            | Op::Route(RouteOp::Subscribe { subject, queue, .. }) => {
+                up.subscribe(subject, *queue);
+            }
             Op::LeafUnsubscribe { subject, queue } => up.unsubscribe(subject, *queue),
             Op::LeafMessage { message, queues } => up.publish(message, queues),
             Op::Ping => encode::pong(up.out()),
