@@ -9,7 +9,7 @@ use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
 use crate::gate::{Gate, Role};
 use crate::listener::Listener;
 use crate::replies::Replies;
-use crate::session::{Handled, Session, Terms, border, deny_jetstream};
+use crate::session::{Handled, Session, Terms, border, deny_jetstream, pace};
 use crate::solicit::loop_text;
 use crate::trouble::printable;
 use namesake::{DUPLICATE, Namesake, namesake, replace, stand_off};
@@ -60,7 +60,12 @@ impl Accept {
     ///
     /// spec: nats-server v2.15.1 server/leafnode.go `negotiateLeafCompression`
     fn on_early_info(&mut self, now: Now, json: &[u8], up: &mut dyn Upcalls) {
-        let State::AwaitingConnect { nonce, packs, .. } = &mut self.state else {
+        let State::AwaitingConnect {
+            until,
+            nonce,
+            packs,
+        } = &mut self.state
+        else {
             return;
         };
         if !packs.is_open() {
@@ -69,6 +74,8 @@ impl Accept {
         let Ok(info) = ServerInfo::parse(json) else {
             return self.refuse(None, "Parse Error", up);
         };
+        // A round trip went by for this.
+        *until = now.mono + self.listener.auth_timeout;
         match packs.settle(now.mono, &info.compression) {
             Settled::Bare => {}
             Settled::Packed(name) => {
@@ -151,7 +158,8 @@ impl Accept {
             Namesake::Former(old) => replace(old, &peer, up),
             Namesake::Other(other, id) => {
                 let words = stand_off(other, &id, &peer, up);
-                up.log(Level::Warn, words);
+                let key = format!("namesake {} {}", peer.name, account.0);
+                up.log_seldom(Level::Warn, &key, words);
                 return self.refuse(Some(DUPLICATE), DUPLICATE, up);
             }
         }
@@ -198,6 +206,9 @@ impl Accept {
         gate.deny_sending(connect.deny_pub.iter().map(String::as_str));
         deny_jetstream(&mut gate, &*up, account, &connect.domain);
         let rule = permissions.and_then(|permissions| permissions.allow_responses);
+        let own = &self.listener;
+        let own = (own.ping_interval, own.pings_outstanding_max);
+        let (interval, outstanding) = pace(up.server(), own);
         Terms {
             account,
             peer,
@@ -206,11 +217,7 @@ impl Accept {
             isolated: self.listener.isolate || connect.isolate,
             peer_payload_max: None,
             replies: rule.map(Replies::new),
-            pulse: Pulse::new(
-                now.mono,
-                self.listener.ping_interval,
-                self.listener.pings_outstanding_max,
-            ),
+            pulse: Pulse::new(now.mono, interval, outstanding),
             packs,
         }
     }

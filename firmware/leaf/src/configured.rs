@@ -153,6 +153,8 @@ mod tests {
             (found.jwt.as_str(), found.seed.0.as_str()),
             ("eyJ0.abc", "SUAAA")
         );
+        // As a file looks that went through another system.
+        assert_eq!(parse_credentials(&FILE.replace('\n', "\r\n")), Some(found));
         assert_eq!(parse_credentials(&FILE.replace("SUAAA", "")), None);
         assert_eq!(parse_credentials(""), None);
     }

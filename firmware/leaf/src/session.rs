@@ -1,11 +1,14 @@
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use frond_account::AccountId;
 use frond_broker::{
-    Beat, InterestChange, LinkId, LinkKind, LinkPeer, Packs, Pulse, Sent, Source, Upcalls, Via,
+    Beat, InterestChange, LinkId, LinkKind, LinkPeer, Packs, Pulse, Sent, ServerFacts, Source,
+    Upcalls, Via,
 };
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
+use frond_wire::headers::Headers;
 use frond_wire::{Message, Op, encode};
 
 use crate::gate::{Gate, JETSTREAM_CLUSTER_DENIED, JETSTREAM_DENIED, Role};
@@ -213,7 +216,7 @@ impl Session {
         &self.account_name
     }
 
-    pub(crate) const fn rtt(&self) -> Option<core::time::Duration> {
+    pub(crate) const fn rtt(&self) -> Option<Duration> {
         self.pulse.rtt()
     }
 
@@ -327,6 +330,13 @@ impl Session {
         queues: &[&str],
         up: &mut dyn Upcalls,
     ) -> Handled {
+        if let Some(dest) = self.forbidden_trace(message) {
+            if self.role() == Role::Hub {
+                let text = format!("Permissions Violation for Publish to \"{dest}\"");
+                encode::err(up.out(), &text);
+            }
+            return Handled::Fine;
+        }
         let subject = message.subject;
         let allowed = self.gate.may_receive(subject)
             || self
@@ -349,6 +359,29 @@ impl Session {
         }
         Handled::Fine
     }
+
+    /// Where a message wants to be traced to, if the peer may not send there itself.
+    ///
+    /// spec: nats-server v2.15.1 server/msgtrace.go `allowedToPublishOnMsgTraceDest`
+    fn forbidden_trace<'m>(&self, message: &Message<'m>) -> Option<&'m str> {
+        if message.header.is_empty() {
+            return None;
+        }
+        let dest = Headers::new(message.header).get(TRACE_DEST)?;
+        (!self.gate.may_receive(dest)).then_some(dest)
+    }
+}
+
+/// The header that says where a message is traced to.
+const TRACE_DEST: &str = "Nats-Trace-Dest";
+
+/// How often the peer is asked for a sign of life, and how many may stay unanswered: as the
+/// operator says if that is sooner, for a line that died is to be found soon whoever is silent.
+pub(crate) fn pace(facts: &ServerFacts, own: (Duration, u32)) -> (Duration, u32) {
+    if facts.ping_interval.is_zero() || facts.ping_interval >= own.0 {
+        return own;
+    }
+    (facts.ping_interval, facts.pings_outstanding_max)
 }
 
 /// What never crosses a link because each side has its own JetStream.

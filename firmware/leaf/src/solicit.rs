@@ -10,7 +10,7 @@ use frond_wire::{Op, ServerInfo, encode};
 
 use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SECURE_TIMEOUT, SETTLED_AFTER};
 use crate::remote::{Remote, RemoteUrl};
-use crate::session::{Handled, Session, Terms, border};
+use crate::session::{Handled, Session, Terms, border, pace};
 use crate::trouble::{Trouble, printable};
 use crate::urls::Urls;
 use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, OwnEnd, WRONG_PORT};
@@ -195,10 +195,12 @@ impl Solicit {
                 };
                 encode::info(up.out(), &info);
                 packs.begin(up);
+                // This greeting is an answer: it is a round trip away.
+                let patience = self.remote.first_info_timeout.max(CONNECT_INFO_TIMEOUT);
                 self.enter(
                     now,
                     State::AwaitingInfo {
-                        until: now.mono + self.remote.first_info_timeout,
+                        until: now.mono + patience,
                     },
                 );
             }
@@ -223,8 +225,8 @@ impl Solicit {
         up: &mut dyn Upcalls,
     ) {
         let hello = &greeted.hello;
-        let (interval, outstanding) =
-            (self.remote.ping_interval, self.remote.pings_outstanding_max);
+        let own = (self.remote.ping_interval, self.remote.pings_outstanding_max);
+        let (interval, outstanding) = pace(up.server(), own);
         let terms = Terms {
             account: greeted.account,
             peer: hello.peer(&self.remote, answer),

@@ -1,6 +1,7 @@
 //! A broker that only remembers what it was asked.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use frond_account::{AccountId, Credentials, Permissions};
 use frond_broker::{
@@ -17,6 +18,7 @@ pub(crate) struct Mock {
     pub(crate) out: Vec<u8>,
     pub(crate) calls: Vec<String>,
     pub(crate) logs: Vec<String>,
+    pub(crate) seldom: BTreeSet<String>,
     pub(crate) interest: Vec<OwnedInterest>,
     pub(crate) peers: Vec<(LinkId, AccountId, LinkPeer)>,
     pub(crate) full: bool,
@@ -83,6 +85,7 @@ impl Mock {
             out: Vec::new(),
             calls: Vec::new(),
             logs: Vec::new(),
+            seldom: BTreeSet::new(),
             interest: Vec::new(),
             peers: Vec::new(),
             full: false,
@@ -284,6 +287,12 @@ impl Upcalls for Mock {
     }
     fn log(&mut self, level: Level, text: String) {
         self.logs.push(format!("{level:?} {text}"));
+    }
+
+    fn log_seldom(&mut self, level: Level, key: &str, text: String) {
+        if self.seldom.insert(key.to_owned()) {
+            self.log(level, text);
+        }
     }
 }
 

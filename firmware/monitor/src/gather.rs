@@ -48,6 +48,10 @@ pub(crate) fn counts(view: &View<'_>) -> Counts {
                 .out_msgs
                 .saturating_sub(totals.links.out_msgs),
             shed: totals.traffic.shed.saturating_sub(totals.links.shed),
+            shed_bytes: totals
+                .traffic
+                .shed_bytes
+                .saturating_sub(totals.links.shed_bytes),
             out_bytes: totals
                 .traffic
                 .out_bytes
@@ -165,12 +169,16 @@ pub(crate) fn hubs(view: &View<'_>) -> Vec<Remote> {
             urls: status.urls,
             state: status.state,
             since: status.since,
+            due: status.due.filter(|_| status.state != "up"),
             attempts: status.attempts,
             last_error: status.last_error.unwrap_or_default(),
             name: status.name,
             cid: conn.map_or(0, |conn| conn.0),
             rtt: status.rtt.unwrap_or_default(),
             pending_bytes: line.as_ref().map_or(0, |line| line.pending_bytes),
+            shed: line
+                .as_ref()
+                .map_or((0, 0), |line| (line.traffic.shed, line.traffic.shed_bytes)),
             last_received: line.map(|line| line.last_activity),
         }
     })

@@ -27,6 +27,9 @@ struct RemoteInfo {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<When>,
+    /// While it is not up: when it dials, or gives up waiting for an answer and plans to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<When>,
     attempts: u64,
     #[serde(skip_serializing_if = "empty")]
     last_error: String,
@@ -37,6 +40,11 @@ struct RemoteInfo {
     #[serde(skip_serializing_if = "empty")]
     rtt: String,
     pending_bytes: usize,
+    /// What a line slower than its load had no room for.
+    #[serde(skip_serializing_if = "empty")]
+    shed_msgs: u64,
+    #[serde(skip_serializing_if = "empty")]
+    shed_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_received: Option<When>,
 }
@@ -55,6 +63,10 @@ struct LeafInfo {
     out_msgs: u64,
     in_bytes: u64,
     out_bytes: u64,
+    #[serde(skip_serializing_if = "empty")]
+    shed_msgs: u64,
+    #[serde(skip_serializing_if = "empty")]
+    shed_bytes: u64,
     subscriptions: usize,
     #[serde(skip_serializing_if = "empty")]
     subscriptions_list: Vec<String>,
@@ -96,12 +108,15 @@ fn remote_info(remote: Remote) -> RemoteInfo {
         urls: remote.urls,
         state: remote.state,
         since: remote.since.map(When),
+        due: remote.due.map(When),
         attempts: remote.attempts,
         last_error: remote.last_error,
         name: remote.name,
         id: remote.cid,
         rtt: go_duration(remote.rtt),
         pending_bytes: remote.pending_bytes,
+        shed_msgs: remote.shed.0,
+        shed_bytes: remote.shed.1,
         last_received: remote.last_received.map(When),
     }
 }
@@ -119,6 +134,8 @@ fn info(leaf: Leaf, list: bool) -> LeafInfo {
         out_msgs: leaf.traffic.out_msgs,
         in_bytes: leaf.traffic.in_bytes,
         out_bytes: leaf.traffic.out_bytes,
+        shed_msgs: leaf.traffic.shed,
+        shed_bytes: leaf.traffic.shed_bytes,
         subscriptions: leaf.subscriptions.len(),
         subscriptions_list: if list { leaf.subscriptions } else { Vec::new() },
         compression: leaf.compression,

@@ -119,6 +119,8 @@ pub(crate) struct Remote {
     pub(crate) urls: Vec<String>,
     pub(crate) state: &'static str,
     pub(crate) since: Option<Timestamp>,
+    /// When it acts by itself, while it is not up.
+    pub(crate) due: Option<Timestamp>,
     pub(crate) attempts: u64,
     pub(crate) last_error: String,
     /// The hub's, while it is up.
@@ -127,6 +129,8 @@ pub(crate) struct Remote {
     pub(crate) cid: u64,
     pub(crate) rtt: Duration,
     pub(crate) pending_bytes: usize,
+    /// Messages and bytes that its line had no room for.
+    pub(crate) shed: (u64, u64),
     pub(crate) last_received: Option<Timestamp>,
 }
 

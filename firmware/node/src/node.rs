@@ -444,6 +444,8 @@ fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts 
             .filter(|_| config.jetstream.enabled),
         connect_error_reports: config.connect_error_reports,
         reconnect_error_reports: config.reconnect_error_reports,
+        ping_interval: config.ping_interval,
+        pings_outstanding_max: u32::try_from(config.ping_max).unwrap_or(u32::MAX),
         cluster_is_dynamic: clustered.is_some_and(|known| known.cluster_is_dynamic),
     }
 }

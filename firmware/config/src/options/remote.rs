@@ -30,7 +30,7 @@ pub struct Remote {
     pub hub: bool,
     /// The urls are tried in the order written.
     pub no_randomize: bool,
-    /// How long the hub may take to send INFO. 1 s by default.
+    /// How long the hub may take to send INFO. 5 s by default.
     pub first_info_timeout: Duration,
     /// How long a dial may take; `None` takes that of the block.
     pub dial_timeout: Option<Duration>,
@@ -77,7 +77,8 @@ impl Default for Remote {
             deny_exports: Vec::new(),
             hub: false,
             no_randomize: false,
-            first_info_timeout: Duration::from_secs(1),
+            // nats-server waits for 1 s, which is less than a slow line takes.
+            first_info_timeout: Duration::from_secs(5),
             dial_timeout: None,
             disabled: false,
             request_isolation: false,

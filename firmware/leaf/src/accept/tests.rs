@@ -1,4 +1,5 @@
 mod compression;
+mod traces;
 
 use core::time::Duration;
 

@@ -34,6 +34,7 @@ pub(crate) const fn traffic(n: u64) -> Traffic {
         out_msgs: n * 100,
         out_bytes: n * 1000,
         shed: 0,
+        shed_bytes: 0,
     }
 }
 
