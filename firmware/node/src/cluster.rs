@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use frond_broker::{Arrival, Conn, Link, LinkKind, ServerUrls};
 use frond_clock::{Now, Rng};
-use frond_config::Config;
+use frond_config::{Cluster, Config};
 
 use crate::Node;
 use crate::node::{advertised, fold};
@@ -32,10 +32,21 @@ pub struct Routes {
     pub dial: Vec<Box<dyn Link>>,
     /// Makes the accepting end of a connection.
     pub accept: Box<dyn Fn() -> Box<dyn Link>>,
+    /// Goes by another list of servers from here on.
+    pub change: Box<dyn Fn(&ClusterSeed<'_>) -> RouteChange>,
     /// What the cluster is called.
     pub name: String,
     /// Whether that was made up.
     pub is_dynamic: bool,
+}
+
+/// What another list of servers means.
+#[derive(Debug)]
+pub struct RouteChange {
+    /// Servers that are not to be dialed any more, as the links to them name them.
+    pub gone: Vec<String>,
+    /// To those that are to be.
+    pub dial: Vec<Box<dyn Link>>,
 }
 
 impl fmt::Debug for Routes {
@@ -52,27 +63,55 @@ impl Node {
         let Some(make) = self.seed.links.cluster else {
             return;
         };
-        let directory = self.broker.directory();
-        let system = directory.account(directory.system_account());
-        let system = system.filter(|_| !self.config.no_system_account);
-        let seed = ClusterSeed {
-            config: &self.config,
-            system: system.map(|account| &*account.name),
-            port,
-            made_up: Rng::seeded(fold(&self.seed.random) ^ CLUSTER_SALT).nuid(),
-        };
-        let routes = make(&seed);
+        let routes = make(&self.cluster_seed(port));
         self.ports.route = port;
         self.broker.rename_cluster(&routes.name, routes.is_dynamic);
         self.routes = Some(routes);
         self.publish_facts(now);
     }
 
-    /// The `cluster` block is another: all routes end, and those that are wanted now begin.
-    pub(crate) fn reload_routes(&mut self, now: Now) {
+    fn cluster_seed(&self, port: u16) -> ClusterSeed<'_> {
+        let directory = self.broker.directory();
+        let system = directory.account(directory.system_account());
+        let system = system.filter(|_| !self.config.no_system_account);
+        ClusterSeed {
+            config: &self.config,
+            system: system.map(|account| &*account.name),
+            port,
+            made_up: Rng::seeded(fold(&self.seed.random) ^ CLUSTER_SALT).nuid(),
+        }
+    }
+
+    /// The `cluster` block is another. With other servers to dial the rest stays as it is; else
+    /// all routes end, and those that are wanted now begin.
+    pub(crate) fn reload_routes(&mut self, now: Now, former: &Cluster) {
+        let dials_others = Cluster {
+            routes: self.config.cluster.routes.clone(),
+            ..former.clone()
+        };
+        if dials_others == self.config.cluster {
+            return self.change_routes(now);
+        }
         self.broker.detach_all(now, LinkKind::Route);
         self.set_route_port(now, self.ports.route);
         self.dial_routes(now);
+    }
+
+    /// spec: nats-server v2.15.1 server/reload.go `routesOption`
+    fn change_routes(&mut self, now: Now) {
+        let Some(routes) = &self.routes else {
+            return;
+        };
+        let changed = (routes.change)(&self.cluster_seed(self.ports.route));
+        let is_gone = |urls: &[String]| urls.iter().any(|url| changed.gone.contains(url));
+        let links = self.broker.link_statuses();
+        let links = links.filter(|(_, _, status)| status.kind == "route" && is_gone(&status.urls));
+        for link in links.map(|(id, _, _)| id).collect::<Vec<_>>() {
+            self.broker.detach(now, link);
+        }
+        for link in changed.dial {
+            self.broker.attach(now, link);
+        }
     }
 
     /// The addresses of this machine that others may know it by.

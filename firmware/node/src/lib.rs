@@ -29,7 +29,7 @@ mod view;
 
 pub use authority::{Authority, authority};
 pub use claims::{ClaimsNews, ClaimsWish};
-pub use cluster::{ClusterSeed, Clustering, Routes};
+pub use cluster::{ClusterSeed, Clustering, RouteChange, Routes};
 pub use gateway::{Crossing, GatewaySeed, Gateways};
 pub use io::{Input, Listener, Output};
 pub use lines::{Late, WriteRule};

@@ -32,7 +32,7 @@ impl Node {
             self.cut_accepted(now);
         }
         if former.cluster != self.config.cluster && self.routes.is_some() {
-            self.reload_routes(now);
+            self.reload_routes(now, &former.cluster);
         }
         for change in &changes.options {
             let text = format!("Reloaded: {change}");

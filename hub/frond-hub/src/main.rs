@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use frond_broker::Link;
 use frond_gateway::Clusters;
 use frond_leaf::{Accept, Listener};
-use frond_node::{ClusterSeed, GatewaySeed, Gateways, LinkMakers, Routes};
+use frond_node::{ClusterSeed, GatewaySeed, Gateways, LinkMakers, RouteChange, Routes};
 use frond_route::{Mesh, Plan};
 use frond_runtime::Product;
 
@@ -39,8 +39,14 @@ fn routes(seed: &ClusterSeed<'_>) -> Routes {
     let plan = Plan::configured(seed.config, seed.system, seed.port);
     let mesh = Mesh::new(plan, seed.made_up.clone());
     let (name, is_dynamic) = mesh.cluster();
+    let changing = mesh.clone();
     Routes {
         dial: mesh.configured(),
+        change: Box::new(move |seed| {
+            let plan = Plan::configured(seed.config, seed.system, seed.port);
+            let (gone, dial) = changing.change(plan);
+            RouteChange { gone, dial }
+        }),
         accept: Box::new(move || mesh.accept()),
         name,
         is_dynamic,

@@ -4,9 +4,9 @@ mod login;
 
 use core::time::Duration;
 
-use frond_broker::{Level, Upcalls};
+use frond_broker::{Doorway, Level, Upcalls};
 use frond_clock::{Instant, Now};
-use frond_wire::{RouteConnect, ServerInfo, encode};
+use frond_wire::{ServerInfo, encode};
 
 use crate::clusters::Clusters;
 use crate::inbound::Inbound;
@@ -27,8 +27,8 @@ pub struct Gateway {
     /// The peer's own words for why it is about to close.
     said: Option<String>,
     last_error: Option<String>,
-    /// What the peer said of itself, while its password is compared.
-    held: Option<Box<RouteConnect>>,
+    /// Where a peer waits that dialed, while its password is compared.
+    door: Doorway,
 }
 
 /// Who opened the connection.
@@ -120,7 +120,7 @@ impl Gateway {
             state: State::Idle,
             said: None,
             last_error: None,
-            held: None,
+            door: Doorway::new(),
         }
     }
 
@@ -205,22 +205,8 @@ impl Gateway {
             return;
         };
         let wanted = dialed.cluster.clone();
-        if info.gateway.is_empty() {
-            let text = format!("Attempt to connect to gateway {wanted:?} using wrong port");
-            return self.fail(now, Some(&text), &text, "Wrong Port", up);
-        }
-        if info.gateway != wanted {
-            let (own, found) = (self.clusters.planned(|p| p.name.clone()), &info.gateway);
-            let words = format!(
-                "Failing connection to gateway {wanted:?}, remote gateway name is {found:?}"
-            );
-            let text = format!(
-                "Connection from {own:?} rejected, wanted to connect to {wanted:?}, this is {found:?}"
-            );
-            return self.fail(now, Some(&text), &words, WRONG_GATEWAY, up);
-        }
-        if let Some(words) = duplicate(info, up) {
-            return self.fail(now, None, &words, DUPLICATE_NAME, up);
+        if !self.is_wanted(now, &wanted, info, up) {
+            return;
         }
         self.clusters.place(&wanted, &info.gateway_urls);
         if !self.clusters.reach(&wanted, up.link()) {
@@ -246,6 +232,36 @@ impl Gateway {
         self.state = State::Outbound(Box::new(outbound));
         up.set_crossings(self.clusters.nearest_first());
         self.flood(up);
+    }
+
+    /// Whether who was dialed is of the wanted cluster; else the connection fails.
+    ///
+    /// spec: nats-server v2.15.1 server/gateway.go `processGatewayInfo`
+    fn is_wanted(
+        &mut self,
+        now: Now,
+        wanted: &str,
+        info: &ServerInfo,
+        up: &mut dyn Upcalls,
+    ) -> bool {
+        if info.gateway.is_empty() {
+            let text = format!("Attempt to connect to gateway {wanted:?} using wrong port");
+            self.fail(now, Some(&text), &text, "Wrong Port", up);
+        } else if info.gateway != wanted {
+            let (own, found) = (self.clusters.planned(|p| p.name.clone()), &info.gateway);
+            let words = format!(
+                "Failing connection to gateway {wanted:?}, remote gateway name is {found:?}"
+            );
+            let text = format!(
+                "Connection from {own:?} rejected, wanted to connect to {wanted:?}, this is {found:?}"
+            );
+            self.fail(now, Some(&text), &words, WRONG_GATEWAY, up);
+        } else if let Some(words) = duplicate(info, up) {
+            self.fail(now, None, &words, DUPLICATE_NAME, up);
+        } else {
+            return true;
+        }
+        false
     }
 
     /// The servers of this cluster dial the other cluster too.

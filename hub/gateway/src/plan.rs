@@ -1,8 +1,7 @@
 use core::time::Duration;
 
-use frond_account::{PeerCert, PeerNames};
+use frond_account::{self as account, PeerNames, ServerLogin};
 use frond_config::{Config, Gateway, Secret};
-use frond_wire::RouteConnect;
 
 use crate::limits::PING_INTERVAL_MAX;
 use crate::target::Target;
@@ -20,8 +19,8 @@ pub struct Plan {
     pub remotes: Vec<(String, Vec<Target>)>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<Secret>,
-    /// Whom the certificate of a dialing server has to name, instead of its saying a user.
-    pub(crate) by_certificate: Option<PeerNames>,
+    /// What a dialing server has to show.
+    pub(crate) login: ServerLogin,
     /// How long a dialing server may take to say who it is.
     pub auth_timeout: Duration,
     /// Only configured clusters count.
@@ -42,26 +41,12 @@ pub struct Plan {
     pub headers: bool,
 }
 
-/// Whether a server may come in.
-#[derive(Debug)]
-pub(crate) enum Admission {
-    Yes,
-    No,
-    /// If its password has this hash.
-    If(Secret),
-}
-
-impl Admission {
-    const fn of(may: bool) -> Self {
-        if may { Self::Yes } else { Self::No }
-    }
-}
-
 impl Plan {
     /// Of a configuration; `host` and `port` are what others are told.
     #[must_use]
     pub fn configured(config: &Config, host: String, port: u16) -> Self {
         let gateway = &config.gateway;
+        let password = gateway.authorization.password.as_ref();
         let name = gateway.name.clone().unwrap_or_default();
         // This cluster's own entry is no other cluster: one file may serve all.
         let others = gateway.gateways.iter().filter(|one| one.name != name);
@@ -81,8 +66,12 @@ impl Plan {
             host,
             port,
             user: gateway.authorization.user.clone(),
-            password: gateway.authorization.password.clone(),
-            by_certificate: by_certificate(gateway),
+            password: password.cloned(),
+            login: ServerLogin {
+                user: gateway.authorization.user.clone(),
+                secret: password.map(|password| account::Secret::new(password.expose())),
+                by_certificate: by_certificate(gateway),
+            },
             auth_timeout: gateway.authorization.timeout,
             reject_unknown: gateway.reject_unknown,
             connect_retries: gateway.connect_retries,
@@ -94,27 +83,6 @@ impl Plan {
         }
     }
 
-    pub(crate) const fn requires_user(&self) -> bool {
-        self.user.is_some()
-    }
-
-    /// Whether a dialing server is who may.
-    pub(crate) fn judge(&self, connect: &RouteConnect, cert: Option<&PeerCert>) -> Admission {
-        if let Some(names) = &self.by_certificate {
-            return Admission::of(cert.is_some_and(|cert| names.fits(cert)));
-        }
-        let (Some(user), password) = (&self.user, self.password.as_ref()) else {
-            return Admission::Yes;
-        };
-        if *user != connect.user {
-            return Admission::No;
-        }
-        match password.filter(|password| password.is_bcrypt()) {
-            Some(hash) => Admission::If(hash.clone()),
-            None => Admission::of(is_equal(password.map_or("", Secret::expose), &connect.pass)),
-        }
-    }
-
     pub(crate) fn names(&self, cluster: &str) -> bool {
         self.remotes.iter().any(|(name, _)| name == cluster)
     }
@@ -123,13 +91,6 @@ impl Plan {
     pub(crate) fn encrypts(&self, cluster: &str) -> bool {
         self.tls || self.own_tls.iter().any(|name| name == cluster)
     }
-}
-
-/// Takes as long whatever differs.
-fn is_equal(a: &str, b: &str) -> bool {
-    let pairs = a.bytes().zip(b.bytes());
-    let differing = pairs.fold(0, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && differing == 0
 }
 
 fn by_certificate(gateway: &Gateway) -> Option<PeerNames> {

@@ -26,6 +26,14 @@ pub(crate) struct Teller<'a> {
     pub(crate) origin: Option<&'a str>,
 }
 
+/// One thing that the peer was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told<'a> {
+    pub(crate) subject: &'a str,
+    pub(crate) queue: Option<&'a str>,
+    pub(crate) origin: Option<&'a str>,
+}
+
 impl Interests {
     /// Counts, and tells the peer when it has to know.
     pub(crate) fn update(
@@ -63,6 +71,25 @@ impl Interests {
                 let queue = queue.map(|queue| (queue, weight));
                 encode::route_sub(out, account, origin, subject, queue);
             }
+        }
+    }
+
+    /// Calls `each` for all that the peer was told, with its weight.
+    pub(crate) fn each(&self, each: &mut dyn FnMut(AccountId, Told<'_>, u32)) {
+        for (key, count) in &self.counts {
+            let mut words = key.split(' ');
+            let account = words.next().and_then(|digits| digits.parse().ok());
+            let (Some(account), Some(subject)) = (account, words.next()) else {
+                continue;
+            };
+            let mut more = || words.next().filter(|word| !word.is_empty());
+            let told = Told {
+                subject,
+                queue: more(),
+                origin: more(),
+            };
+            let weight = u32::try_from(*count).unwrap_or(u32::MAX);
+            each(AccountId(account), told, weight);
         }
     }
 
@@ -138,6 +165,30 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert!(interests.counts.is_empty());
+    }
+
+    #[test]
+    fn what_was_told_is_there_to_be_told_again() {
+        let mut interests = Interests::default();
+        for words in ["a", "a", "b q", "b q", "c - X", "d q Y"] {
+            told(&mut interests, words, 1);
+        }
+        let mut found = Vec::new();
+        interests.each(&mut |account, told, weight| {
+            let (subject, queue, origin) = (told.subject, told.queue, told.origin);
+            found.push(format!(
+                "{} {subject} {queue:?} {origin:?} {weight}",
+                account.0
+            ));
+        });
+        found.sort();
+        let expected = [
+            "3 a None None 2",
+            "3 b Some(\"q\") None 2",
+            "3 c None Some(\"X\") 1",
+            "3 d Some(\"q\") Some(\"Y\") 1",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

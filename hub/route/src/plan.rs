@@ -1,9 +1,9 @@
 use core::time::Duration;
 
-use frond_account::{PeerCert, PeerNames, Permissions, SubjectRules};
+use frond_account::{self as account, PeerNames, Permissions, ServerLogin, SubjectRules};
 use frond_broker::{Compression, Packing};
 use frond_config::{Cluster, Config, Secret};
-use frond_wire::{RouteConnect, SubjectPermission};
+use frond_wire::SubjectPermission;
 
 use crate::target::Target;
 
@@ -26,8 +26,8 @@ pub struct Plan {
     pub pinned: Vec<String>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<Secret>,
-    /// Whom the certificate of a dialing server has to name, instead of its saying a user.
-    pub(crate) by_certificate: Option<PeerNames>,
+    /// What a dialing server has to show.
+    pub(crate) login: ServerLogin,
     /// How long a dialing server may take to say who it is.
     pub auth_timeout: Duration,
     pub(crate) permissions: Option<Permissions>,
@@ -49,27 +49,13 @@ pub struct Plan {
     pub headers: bool,
 }
 
-/// Whether a server may come in.
-#[derive(Debug)]
-pub(crate) enum Admission {
-    Yes,
-    No,
-    /// If its password has this hash.
-    If(Secret),
-}
-
-impl Admission {
-    const fn of(may: bool) -> Self {
-        if may { Self::Yes } else { Self::No }
-    }
-}
-
 impl Plan {
     /// Of a configuration; `system` is the name of the system account, if there is one, and
     /// `port` the bound port.
     #[must_use]
     pub fn configured(config: &Config, system: Option<&str>, port: u16) -> Self {
         let cluster = &config.cluster;
+        let password = cluster.authorization.password.as_ref();
         let listen = cluster.listen.as_ref();
         let (host, port) = advertised(cluster, port);
         let ping_max = cluster.ping_max.unwrap_or(config.ping_max);
@@ -82,8 +68,12 @@ impl Plan {
             pool_size: cluster.pool_size,
             pinned: cluster.pinned_accounts(system),
             user: cluster.authorization.user.clone(),
-            password: cluster.authorization.password.clone(),
-            by_certificate: by_certificate(cluster),
+            password: password.cloned(),
+            login: ServerLogin {
+                user: cluster.authorization.user.clone(),
+                secret: password.map(|password| account::Secret::new(password.expose())),
+                by_certificate: by_certificate(cluster),
+            },
             auth_timeout: cluster.authorization.timeout,
             permissions: cluster.permissions.as_ref().map(|given| Permissions {
                 publish: rules(&given.import),
@@ -98,27 +88,6 @@ impl Plan {
             compression: compression(&cluster.compression),
             tls: cluster.tls.is_some(),
             headers: !config.no_header_support,
-        }
-    }
-
-    pub(crate) const fn requires_user(&self) -> bool {
-        self.user.is_some()
-    }
-
-    /// Whether a dialing server is who may.
-    pub(crate) fn judge(&self, connect: &RouteConnect, cert: Option<&PeerCert>) -> Admission {
-        if let Some(names) = &self.by_certificate {
-            return Admission::of(cert.is_some_and(|cert| names.fits(cert)));
-        }
-        let (Some(user), password) = (&self.user, self.password.as_ref()) else {
-            return Admission::Yes;
-        };
-        if *user != connect.user {
-            return Admission::No;
-        }
-        match password.filter(|password| password.is_bcrypt()) {
-            Some(hash) => Admission::If(hash.clone()),
-            None => Admission::of(is_equal(password.map_or("", Secret::expose), &connect.pass)),
         }
     }
 
@@ -183,15 +152,6 @@ fn compression(given: &frond_config::Compression) -> Compression {
         Given::Best => Compression::Fixed(Packing::Best),
         Given::Auto(steps) => Compression::Auto(steps.clone()),
     }
-}
-
-/// Takes as long whatever differs.
-fn is_equal(a: &str, b: &str) -> bool {
-    let differing = a
-        .bytes()
-        .zip(b.bytes())
-        .fold(0, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && differing == 0
 }
 
 /// An allow list that is given and empty allows nothing.

@@ -6,9 +6,9 @@ mod login;
 
 use core::net::IpAddr;
 
-use frond_broker::{Level, LinkId, Packs, ServerUrls, Settled, Upcalls};
+use frond_broker::{Doorway, Level, LinkId, Packs, ServerUrls, Settled, Upcalls};
 use frond_clock::{Instant, Now};
-use frond_wire::{RouteConnect, ServerInfo, encode};
+use frond_wire::{ServerInfo, encode};
 
 use crate::limits::{BACKOFF_MAX, GREETING_TIMEOUT, RECONNECT_INTERVAL};
 use crate::mesh::{Asked, Joined, Mesh, NoPlace, Parked, Place};
@@ -28,8 +28,8 @@ pub struct Route {
     /// The peer's own words for why it is about to close.
     said: Option<String>,
     last_error: Option<String>,
-    /// What the peer said of itself, while its password is compared.
-    held: Option<Box<RouteConnect>>,
+    /// Where a peer waits that dialed, while its password is compared.
+    door: Doorway,
 }
 
 /// Who opened the connection.
@@ -174,7 +174,7 @@ impl Route {
             packs: None,
             said: None,
             last_error: None,
-            held: None,
+            door: Doorway::new(),
         }
     }
 
@@ -189,7 +189,7 @@ impl Route {
                 encode::info(up.out(), &info);
                 let (required, timeout) = self
                     .mesh
-                    .planned(|plan| (plan.requires_user(), plan.auth_timeout));
+                    .planned(|plan| (plan.login.requires_user(), plan.auth_timeout));
                 let until = if required { now.mono + timeout } else { until };
                 self.state = State::AwaitingConnect { until };
             }

@@ -1,6 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 
-use frond_account::AccountId;
+use frond_account::{AccountId, Permissions, SubjectRules};
 use frond_broker::{
     Beat, InterestChange, Level, LinkKind, LinkPeer, Pulse, Sent, Source, Subjects, Upcalls, Via,
     Wanted,
@@ -55,6 +55,19 @@ impl PeerFacts {
             import: info.import.as_ref().map(subjects),
             export: info.export.as_ref().map(subjects),
         }
+    }
+}
+
+/// What a peer gives; without a word of it, everything.
+fn exports(peer: &PeerFacts) -> Permissions {
+    let strings = |list: &[String]| list.iter().map(|s| s.as_str().into()).collect();
+    let rules = peer.export.as_ref().map(|export| SubjectRules {
+        allow: strings(&export.allow),
+        deny: strings(&export.deny),
+    });
+    Permissions {
+        subscribe: rules.unwrap_or_default(),
+        ..Permissions::default()
     }
 }
 
@@ -195,6 +208,35 @@ impl Session {
         };
         self.interests
             .update(Teller { account, origin }, change, out);
+    }
+
+    /// The peer takes and gives other subjects than before: what it gives since, and did not, it
+    /// forgot when it was told.
+    ///
+    /// spec: nats-server v2.15.1 server/route.go `updateRemoteRoutePerms`
+    pub(crate) fn on_permissions(&mut self, info: &ServerInfo, up: &mut dyn Upcalls) {
+        let facts = PeerFacts::of(info);
+        if (&facts.import, &facts.export) == (&self.peer.import, &self.peer.export) {
+            return;
+        }
+        let (before, after) = (exports(&self.peer), exports(&facts));
+        self.peer.import = facts.import;
+        self.peer.export = facts.export;
+        let is_new = |subject: &str| {
+            after.may_subscribe(subject, None) && !before.may_subscribe(subject, None)
+        };
+        let is_pinned = matches!(self.place, Place::Pinned(_));
+        let mut out = Vec::new();
+        self.interests.each(&mut |account, told, weight| {
+            let met = self.accounts.get(&account).filter(|_| is_new(told.subject));
+            let Some(met) = met else {
+                return;
+            };
+            let account = (!is_pinned).then_some(&*met.name);
+            let queue = told.queue.map(|queue| (queue, weight));
+            encode::route_sub(&mut out, account, told.origin, told.subject, queue);
+        });
+        up.out().extend_from_slice(&out);
     }
 
     pub(crate) fn on_route_op(&mut self, op: &RouteOp<'_>, up: &mut dyn Upcalls) {

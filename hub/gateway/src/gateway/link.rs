@@ -300,19 +300,23 @@ impl Gateway {
 
     /// spec: nats-server v2.15.1 server/gateway.go `processGatewayInfo`, an `INFO` after the first
     fn on_later_info(&mut self, now: Now, json: &[u8], up: &mut dyn Upcalls) {
-        let (State::Outbound(outbound), Ok(info)) = (&mut self.state, ServerInfo::parse(json))
-        else {
+        let (State::Outbound(outbound), Ok(info)) = (&self.state, ServerInfo::parse(json)) else {
+            return;
+        };
+        let cluster = outbound.cluster.clone();
+        if info.gateway != cluster && info.gateway_cmd == hello::GOSSIP {
+            return hear_of(&self.clusters, &info.gateway, &info.gateway_urls, up);
+        }
+        if !self.is_wanted(now, &cluster, &info, up) {
+            return;
+        }
+        let State::Outbound(outbound) = &mut self.state else {
             return;
         };
         let (mode, which) = match info.gateway_cmd {
             0 => {
-                if info.gateway == outbound.cluster {
-                    self.clusters.place(&info.gateway, &info.gateway_urls);
-                }
+                self.clusters.place(&info.gateway, &info.gateway_urls);
                 return;
-            }
-            hello::GOSSIP => {
-                return hear_of(&self.clusters, &info.gateway, &info.gateway_urls, up);
             }
             ALL_BEGINS => (InterestMode::Transitioning, "start"),
             ALL_COMPLETE => (InterestMode::InterestOnly, "complete"),

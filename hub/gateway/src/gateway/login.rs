@@ -1,12 +1,11 @@
 //! Whether a server that dialed may come in.
 //! spec: nats-server v2.15.1 server/gateway.go `processGatewayConnect`, server/auth.go `isGatewayAuthorized`
 
-use frond_broker::{Level, LinkVerdict, Upcalls};
+use frond_broker::{Admission, Level, LinkVerdict, REFUSED_CAUSE, REFUSED_TEXT, Upcalls};
 use frond_clock::Instant;
 use frond_wire::RouteConnect;
 
 use super::{Gateway, State, WRONG_GATEWAY};
-use crate::plan::Admission;
 
 impl Gateway {
     pub(super) fn on_connect(&mut self, json: &[u8], until: Instant, up: &mut dyn Upcalls) {
@@ -14,38 +13,30 @@ impl Gateway {
             return self.refuse(None, "Protocol Violation", up);
         };
         let cert = up.peer_cert();
-        let admission = self
-            .clusters
-            .planned(|plan| plan.judge(&connect, cert.as_ref()));
-        match admission {
-            Admission::Yes => self.admit(&connect, until, up),
-            Admission::No => self.reject(up),
-            Admission::If(hash) => {
-                up.compare(hash.expose(), &connect.pass);
-                self.held = Some(Box::new(connect));
-            }
-        }
+        let entry = self.clusters.planned(|plan| {
+            let (user, password) = (&connect.user, &connect.pass);
+            plan.login.judge(user, password, cert.as_ref())
+        });
+        let compare = |hash: &str, password: &str| up.compare(hash, password);
+        let admission = self.door.knock(connect, entry, compare);
+        self.on_admission(admission, until, up);
     }
 
     /// Its password was compared.
     pub(super) fn on_verdict(&mut self, verdict: &LinkVerdict, up: &mut dyn Upcalls) {
-        let (Some(connect), State::AwaitingConnect { until }) = (self.held.take(), &self.state)
-        else {
-            return;
-        };
-        let until = *until;
-        match verdict {
-            LinkVerdict::Accepted { .. } => self.admit(&connect, until, up),
-            LinkVerdict::Refused { .. } => self.reject(up),
+        let admission = self.door.decide(verdict);
+        if let State::AwaitingConnect { until } = &self.state {
+            let until = *until;
+            self.on_admission(admission, until, up);
         }
     }
 
-    fn reject(&mut self, up: &mut dyn Upcalls) {
-        self.refuse(
-            Some("Authorization Violation"),
-            "Authentication Failure",
-            up,
-        );
+    fn on_admission(&mut self, admission: Admission, until: Instant, up: &mut dyn Upcalls) {
+        match admission {
+            Admission::Admitted(connect) => self.admit(&connect, until, up),
+            Admission::Refused => self.refuse(Some(REFUSED_TEXT), REFUSED_CAUSE, up),
+            Admission::Pending => {}
+        }
     }
 
     fn admit(&mut self, connect: &RouteConnect, until: Instant, up: &mut dyn Upcalls) {

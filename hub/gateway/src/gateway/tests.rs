@@ -48,17 +48,22 @@ fn a_dialer_leaves_whom_it_did_not_look_for_in_the_words_of_nats_server() {
             "Remote server has a duplicate name: \"a\"",
         ),
     ] {
-        let mut world = World::new(&["GB"], |_| {});
-        let (conn, _) = world.answer_dial();
-        assert_eq!(world.ask(conn, &info), said);
-        assert_eq!(world.closed[&conn], cause);
-        assert!(
-            world.logs.iter().any(|log| log.contains(logged)),
-            "{:?}",
-            world.logs
-        );
-        world.pass(2 * SECOND);
-        assert_eq!(world.dials.len(), 1, "it tries again");
+        for is_late in [false, true] {
+            let mut world = World::new(&["GB"], |_| {});
+            let conn = match is_late {
+                true => world.reach("GB"),
+                false => world.answer_dial().0,
+            };
+            assert_eq!(world.ask(conn, &info), said);
+            assert_eq!(world.closed[&conn], cause);
+            assert!(
+                world.logs.iter().any(|log| log.contains(logged)),
+                "{:?}",
+                world.logs
+            );
+            world.pass(2 * SECOND);
+            assert_eq!(world.dials.len(), 1, "it tries again");
+        }
     }
 }
 
@@ -88,7 +93,7 @@ fn a_caller_is_told_groups_then_clusters_then_each_account_whole() {
 
 #[test]
 fn callers_that_may_not_come_are_told_why() {
-    let user: Change = |plan| plan.user = Some("u".to_owned());
+    let user: Change = |plan| plan.login.user = Some("u".to_owned());
     let strict: Change = |plan| plan.reject_unknown = true;
     let open: Change = |_| {};
     let changes: [(Change, _, _, _); 4] = [

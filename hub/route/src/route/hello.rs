@@ -56,7 +56,7 @@ pub(super) fn info(
         host: plan.host.clone(),
         port: i64::from(plan.port),
         headers: plan.headers,
-        auth_required: plan.requires_user(),
+        auth_required: plan.login.requires_user(),
         tls_required: plan.tls,
         tls_verify: plan.tls,
         max_payload: own.max_payload_bytes,

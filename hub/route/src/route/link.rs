@@ -55,7 +55,7 @@ impl Link for Route {
                 }
                 self.is_settled();
             }
-            (State::Up { .. }, Op::Info(json)) => self.on_later_info(json, up),
+            (State::Up { .. }, Op::Info(json)) => self.on_later_info(now, json, up),
             (_, Op::Err(text)) => self.on_err(now, text, up),
             (State::AwaitingConnect { until }, Op::Connect(json)) => {
                 let until = *until;
@@ -281,10 +281,15 @@ impl Route {
     }
 
     /// spec: nats-server v2.15.1 server/route.go `processRouteInfo`, an `INFO` after the first
-    fn on_later_info(&mut self, json: &[u8], up: &mut dyn Upcalls) {
-        let (State::Up { session, .. }, Ok(info)) = (&self.state, ServerInfo::parse(json)) else {
+    fn on_later_info(&mut self, now: Now, json: &[u8], up: &mut dyn Upcalls) {
+        let (State::Up { session, .. }, Ok(info)) = (&mut self.state, ServerInfo::parse(json))
+        else {
             return;
         };
+        let name = (info.cluster.as_str(), info.cluster_dynamic);
+        if let Err(text) = hello::agree(&self.mesh, &session.peer.id, name, up) {
+            return self.fail(now, None, &text, "Cluster Name Conflict", up);
+        }
         if !info.route_acc_add_reqid.is_empty() {
             // The peer gives an account a connection of its own, and waits for us to know.
             let answer = ServerInfo {
@@ -306,6 +311,8 @@ impl Route {
                     ..ServerUrls::default()
                 },
             );
+        } else {
+            session.on_permissions(&info, up);
         }
     }
 
