@@ -74,9 +74,11 @@ impl Interests {
         }
     }
 
-    /// Calls `each` for all that the peer was told, with its weight.
+    /// Calls `each` for all that the peer was told, in order, with its weight.
     pub(crate) fn each(&self, each: &mut dyn FnMut(AccountId, Told<'_>, u32)) {
-        for (key, count) in &self.counts {
+        let mut counts: Vec<_> = self.counts.iter().collect();
+        counts.sort_unstable();
+        for (key, count) in counts {
             let mut words = key.split(' ');
             let account = words.next().and_then(|digits| digits.parse().ok());
             let (Some(account), Some(subject)) = (account, words.next()) else {

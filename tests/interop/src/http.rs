@@ -57,3 +57,23 @@ pub fn http_say(addr: &str, request: &str) -> (u16, String, String) {
         body.to_owned(),
     )
 }
+
+/// Asks for a path without holding up others; gives the body.
+///
+/// # Panics
+/// When nobody answers, or not in HTTP.
+pub(crate) async fn http_get_soon(addr: &str, path: &str) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let asked = async {
+        let mut stream = tokio::net::TcpStream::connect(addr).await?;
+        let request = format!("GET {path} HTTP/1.0\r\nHost: {addr}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer = tokio::time::timeout(READ_BOUND, asked).await;
+    let answer = answer.expect("an answer in time").expect("HTTP");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    body.to_owned()
+}

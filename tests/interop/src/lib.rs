@@ -14,6 +14,7 @@
 mod binary;
 mod browser;
 mod cli;
+mod flaky;
 mod http;
 mod peers;
 mod pki;
@@ -24,6 +25,7 @@ mod schema;
 mod server;
 mod setup;
 
+pub mod flaps;
 pub mod link;
 pub mod load;
 pub mod mesh;
@@ -39,6 +41,7 @@ mod wait;
 pub use binary::{Kind, release_binary, target_dir};
 pub use browser::Browser;
 pub use cli::{at_home, nats};
+pub use flaky::{Break, FlakyLine, Speaker, Weather};
 pub use http::{http_ask, http_get, http_say};
 pub use peers::{chromium, nats_cli, nats_top, python, real_server};
 pub use pki::Pki;

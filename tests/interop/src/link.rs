@@ -87,8 +87,8 @@ pub async fn connect_as(server: &Server, user: &str) -> Client {
 ///
 /// # Panics
 /// When the client is gone.
-pub async fn echo(client: &Client, subject: &'static str) {
-    let mut requests = client.subscribe(subject).await.unwrap();
+pub async fn echo(client: &Client, subject: &str) {
+    let mut requests = client.subscribe(subject.to_owned()).await.unwrap();
     client.flush().await.unwrap();
     let client = client.clone();
     tokio::spawn(async move {

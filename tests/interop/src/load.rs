@@ -6,7 +6,7 @@
 mod check;
 mod findings;
 mod promised;
-mod read;
+pub(crate) mod read;
 mod sourced;
 mod work;
 

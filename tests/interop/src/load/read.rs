@@ -18,19 +18,31 @@ const NONE: u16 = 404;
 
 /// A message as it is kept.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) payload: Bytes,
+pub(crate) struct Kept {
+    pub(crate) payload: Bytes,
     /// Its sequence in the stream that it was copied from.
-    pub(super) origin: Option<u64>,
+    pub(crate) origin: Option<u64>,
 }
 
 /// What a stream holds, by sequence.
 ///
 /// # Panics
 /// When the server does not answer.
-pub(super) async fn all(client: &Client, stream: &str) -> BTreeMap<u64, Kept> {
-    wait_for_async(&format!("all of {stream}"), BOUND, async || {
-        let read = tokio::time::timeout(ANSWER_BOUND * 2, try_all(client, stream));
+pub(crate) async fn all(client: &Client, stream: &str) -> BTreeMap<u64, Kept> {
+    all_within(BOUND, client, stream).await
+}
+
+/// The same of a stream that takes longer to read.
+///
+/// # Panics
+/// When the server does not answer, or not in that time.
+pub(crate) async fn all_within(
+    bound: Duration,
+    client: &Client,
+    stream: &str,
+) -> BTreeMap<u64, Kept> {
+    wait_for_async(&format!("all of {stream}"), bound, async || {
+        let read = tokio::time::timeout(bound / 2, try_all(client, stream));
         read.await.ok().flatten()
     })
     .await

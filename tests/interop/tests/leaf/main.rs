@@ -1,5 +1,7 @@
 //! Leafnode links with Frond and nats-server on either end.
 
+mod field_reports_leaf;
+mod flaps;
 mod leaf_clusters;
 mod leaf_compression;
 mod leaf_gossip;

@@ -143,3 +143,67 @@ async fn clients_of_a_server_that_goes_are_led_to_the_others() {
         }
     }
 }
+
+/// The numbers of the connections between a server and another one.
+fn numbers(mesh: &Mesh, at: usize, other: &str) -> Vec<u64> {
+    let rows = mesh.routes(at);
+    let rows = rows.iter().filter(|row| row["remote_name"] == other);
+    let mut numbers: Vec<u64> = rows.filter_map(|row| row["rid"].as_u64()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// Other servers to dial are no reason to leave those that are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_list_of_servers_leaves_other_routes_alone() {
+    for kinds in [
+        [Kind::Hub, Kind::Hub, Kind::Hub],
+        [Kind::Real, Kind::Hub, Kind::Real],
+    ] {
+        let mesh = Mesh::new(&kinds, "", "");
+        mesh.meshed();
+        let pooled = |other: &str| {
+            wait_for("the whole pool", BOUND, || {
+                let numbers = numbers(&mesh, 1, other);
+                (numbers.len() >= 4).then_some(numbers)
+            })
+        };
+        let before = (pooled("s0"), pooled("s2"));
+        let former = config_of(&mesh, 1);
+        let [first, last] = [0, 2].map(|at| format!("\"nats://127.0.0.1:{}\"", mesh.ports[at]));
+        assert!(former.contains(&first), "{former}");
+        mesh.reload(1, &former.replace(&first, &format!("{first}, {last}")));
+        assert_eq!((pooled("s0"), pooled("s2")), before, "{kinds:?}");
+        mesh.reload(1, &former.replace(&first, &last));
+        assert_eq!(pooled("s2"), before.1, "{kinds:?}");
+    }
+}
+
+/// What a server gives by a reload is asked of it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_gives_more_is_asked_for_it() {
+    for kinds in [
+        [Kind::Hub, Kind::Real],
+        [Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub],
+    ] {
+        let few = "permissions { import: [ \">\" ], export: [ \"a.>\", \"ready\" ] }";
+        let many = "permissions { import: [ \">\" ], export: [ \"a.>\", \"ready\", \"b.>\" ] }";
+        let mesh = Mesh::of(&kinds, |at| {
+            let words = if at == 1 { few } else { "" };
+            (words.to_owned(), String::new())
+        });
+        mesh.meshed();
+        let (here, there) = (
+            connect(&mesh.servers[0]).await,
+            connect(&mesh.servers[1]).await,
+        );
+        echo(&here, "b.more").await;
+        echo(&here, "ready").await;
+        reaches(&there, "ready").await;
+        let refused = there.request("b.more", "x".into()).await;
+        assert!(refused.is_err(), "{kinds:?}");
+        mesh.reload(1, &config_of(&mesh, 1).replace(few, many));
+        reaches(&there, "b.more").await;
+    }
+}

@@ -14,7 +14,8 @@ fn traced_to(dest: &str) -> String {
 #[test]
 fn a_leaf_has_nothing_traced_to_where_it_may_not_publish() {
     let (mut link, mut up) = attached(CONNECT, Some(permissions()), &[]);
-    (up.said(), up.asked());
+    up.said();
+    up.asked();
     feed(&mut link, &mut up, at(2), &traced_to("no.pub"));
     let err = "-ERR 'Permissions Violation for Publish to \"no.pub\"'\r\n";
     assert_eq!((up.said().as_str(), up.asked().len()), (err, 0));
