@@ -37,6 +37,19 @@ pub(crate) enum Outcome {
     Torn,
 }
 
+/// What a start can be forgiven for not knowing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dim {
+    /// Nothing: everything is there, once at least.
+    Nothing,
+    /// What one copy of the record says.
+    Copy,
+    /// What the bundles say.
+    Bundles,
+    /// What the record says.
+    Record,
+}
+
 impl Unread {
     pub(crate) const ALL: [Self; 6] = [
         Self::One(File::RecordA),
@@ -173,9 +186,16 @@ impl Disk {
         }
     }
 
-    /// Whether something cannot be read.
-    pub(crate) fn is_dim(&self) -> bool {
-        self.unread_all || !self.unread.is_empty()
+    /// What cannot be read.
+    pub(crate) fn dim(&self) -> Dim {
+        let is_unread = |file| self.unread_all || self.unread.contains(&file);
+        let has_bundles = self.unread.iter().any(|it| matches!(it, File::Bundle(_)));
+        match (is_unread(File::RecordA), is_unread(File::RecordB)) {
+            (true, true) => Dim::Record,
+            (true, false) | (false, true) => Dim::Copy,
+            (false, false) if has_bundles => Dim::Bundles,
+            (false, false) => Dim::Nothing,
+        }
     }
 
     /// Everything can be read again.

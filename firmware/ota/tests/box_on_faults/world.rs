@@ -8,7 +8,7 @@ use frond_ota::{
     boot,
 };
 
-use crate::disk::{Disk, Fault, Trouble};
+use crate::disk::{Dim, Disk, Fault, Trouble};
 use crate::fleet;
 use crate::story::{How, Nature, Step, Story};
 
@@ -43,11 +43,9 @@ pub(crate) struct World<'a> {
     /// What was good before.
     former: Vec<Choice>,
     floor: u64,
-    rotten: bool,
     full: bool,
-    /// The time of a start at which something could not be read: something older may run then,
-    /// for that time.
-    was_dim: bool,
+    /// What could not be read at this start: something older may run then, for that time.
+    dim: Dim,
 }
 
 /// How a life of the process ended.
@@ -59,9 +57,6 @@ enum End {
 
 impl<'a> World<'a> {
     pub(crate) fn new(story: &'a Story, faults: &[Fault], sabotage: Sabotage) -> Self {
-        let rotten = faults
-            .iter()
-            .any(|it| matches!(it, Fault::Rot { .. } | Fault::RotRecord { .. }));
         Self {
             story,
             sabotage,
@@ -72,8 +67,7 @@ impl<'a> World<'a> {
             candidates: Vec::new(),
             former: Vec::new(),
             floor: 0,
-            rotten,
-            was_dim: false,
+            dim: Dim::Nothing,
             full: faults.iter().any(|it| matches!(it, Fault::Full { .. })),
         }
     }
@@ -94,7 +88,7 @@ impl<'a> World<'a> {
                 self.disk.forge(evil);
                 self.good = Choice::Factory;
             }
-            self.was_dim = self.disk.is_dim();
+            self.dim = self.disk.dim();
             let boot = boot(&self.disk, &fleet::root());
             let started = self.start(boot)?;
             // The next reading succeeds.
@@ -165,8 +159,15 @@ impl<'a> World<'a> {
         if self.sabotage == Sabotage::UnsignedOnTheDisk && choice == Choice::Factory {
             return Ok(());
         }
-        let is_stopgap =
-            self.was_dim && (choice == Choice::Factory || self.former.contains(&choice));
+        let is_stopgap = match self.dim {
+            Dim::Nothing => false,
+            // Of the copies the one that can be read may be the older.
+            Dim::Copy => self.former.last() == Some(&choice),
+            // No bundle can be read: only the box's own file is left.
+            Dim::Bundles => choice == Choice::Factory,
+            // What the second place says was in force, or nothing is known at all.
+            Dim::Record => choice == Choice::Factory || self.former.last() == Some(&choice),
+        };
         if choice != self.good && !self.candidates.contains(&choice) && !is_stopgap {
             return Err(format!(
                 "{choice:?} is started, neither {:?} nor one of {:?}",
@@ -174,7 +175,9 @@ impl<'a> World<'a> {
             ));
         }
         let floor = boot.record.floor.version;
-        if floor < self.floor && !self.rotten && !self.was_dim {
+        // Whoever cannot read a copy takes nothing from anybody until it can.
+        let is_in_doubt = matches!(self.dim, Dim::Copy | Dim::Record);
+        if floor < self.floor && !is_in_doubt {
             return Err("the floor sank".to_owned());
         }
         self.floor = self.floor.max(floor);
