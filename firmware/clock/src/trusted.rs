@@ -1,4 +1,9 @@
+use core::time::Duration;
+
 use crate::{Ages, Gap, Instant, Now, Timestamp};
+
+/// A clock that is set back further was wrong before: what it said then was never known.
+const LEAP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Gaps that are remembered; of more the oldest is forgotten.
 const GAPS_MAX: usize = 64;
@@ -69,6 +74,10 @@ impl TrustedTime {
             State::Trusted { floor } if now.wall < floor => {
                 self.state = State::Untrusted { since: now.mono };
                 return self.known;
+            }
+            State::Trusted { .. } if self.known.since(now.wall) > LEAP => {
+                self.known = now.wall;
+                return now.wall;
             }
             State::Trusted { .. } => {}
         }
@@ -147,7 +156,7 @@ mod tests {
         let gap = Gap {
             from: Timestamp::from_nanos(1000 * SECOND),
             until: Timestamp::from_nanos(5000 * SECOND),
-            lag: core::time::Duration::from_secs(5000 - 1022),
+            lag: Duration::from_secs(5000 - 1022),
         };
         assert_eq!(time.ages().gaps, [gap]);
     }
@@ -174,6 +183,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_clock_that_leapt_ahead_and_came_back_leaves_nothing_behind() {
+        let (day, floor) = (86_400, Timestamp::from_nanos(1000 * SECOND));
+        let mut time = TrustedTime::new(floor, at(0, 2000), Vec::new());
+        assert_eq!(seconds(time.wall(at(1, 70 * 366 * day))), 70 * 366 * day);
+        assert_eq!(seconds(time.wall(at(2, 2002))), 2002);
+        assert_eq!(
+            (time.trust(), seconds(time.known())),
+            (Trust::Trusted, 2002)
+        );
     }
 
     #[test]

@@ -6,6 +6,9 @@ use frond_clock::{Ages, Gap, Instant, Now, Timestamp, Trust, TrustedTime};
 
 use crate::limits::RELEASED_SECONDS;
 
+/// For so long after its release a program may be in use.
+const IN_USE: Duration = Duration::from_secs(20 * 366 * 24 * 60 * 60);
+
 /// The system's two clocks, read together. The only place that asks for the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
@@ -14,9 +17,11 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts at [`Instant::START`]; it is certainly later than `known`.
+    /// A clock that starts at [`Instant::START`]; it is certainly later than `known`, unless that
+    /// is later than this program can be in use: a clock once leapt ahead.
     pub(crate) fn start(known: Option<Timestamp>, gaps: Vec<Gap>) -> Self {
         let released = Timestamp::from_nanos(RELEASED_SECONDS * 1_000_000_000);
+        let known = known.filter(|known| known.since(released) <= IN_USE);
         let floor = known.map_or(released, |known| known.max(released));
         let now = Now {
             mono: Instant::START,
