@@ -138,6 +138,8 @@ pub enum Reloadable {
     ProfBlockRate,
     /// `appliance`: the field side begins anew.
     Appliance,
+    /// `fleet`: who looks after the boxes begins anew.
+    Fleet,
 }
 
 impl Reloadable {
@@ -186,6 +188,7 @@ impl Reloadable {
             Self::MaxFile => "JetStream max_file_store",
             Self::NoAuthUser => "no_auth_user",
             Self::Appliance => "appliance",
+            Self::Fleet => "fleet",
             Self::JetStreamLimits => "JetStream limits",
         }
     }

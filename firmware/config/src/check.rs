@@ -39,6 +39,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.cluster();
     checker.jetstream();
     checker.appliance();
+    checker.fleet();
     checker.websocket();
     checker.errors
 }

@@ -5,6 +5,7 @@ use crate::options::appliance::Appliance;
 use crate::options::auth::Authorization;
 use crate::options::cluster::Cluster;
 use crate::options::features::FeatureFlags;
+use crate::options::fleet::Fleet;
 use crate::options::gateway::Gateway;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
@@ -107,6 +108,8 @@ pub struct Config {
     pub ota: Option<Ota>,
     /// What the box has besides a network; `None` without the block.
     pub appliance: Option<Appliance>,
+    /// How the hub looks after its boxes; `None` without the block.
+    pub fleet: Option<Fleet>,
     /// JetStream.
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
@@ -173,6 +176,7 @@ impl Default for Config {
             proxies: None,
             ota: None,
             appliance: None,
+            fleet: None,
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             cluster: Cluster::default(),

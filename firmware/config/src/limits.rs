@@ -13,10 +13,18 @@ pub(crate) const INPUT_BYTES_MAX: usize = 64 << 20;
 pub(crate) const PAYLOAD_BYTES_MAX: i64 = i32::MAX as i64;
 /// Above this, nats-server warns.
 pub(crate) const PAYLOAD_BYTES_ADVISED: u64 = 8 << 20;
+/// A box that says nothing for so long is silent, by default, in seconds.
+pub(crate) const FLEET_SILENT_SECONDS: u64 = 300;
 /// Shortest time in which a configuration from elsewhere must be confirmed, in seconds.
 pub(crate) const OTA_WINDOW_SECONDS_MIN: u64 = 30;
+/// Longest such time, in seconds: everything else waits behind it.
+pub(crate) const OTA_WINDOW_SECONDS_MAX: u64 = 3600;
 /// That time by default.
 pub(crate) const OTA_WINDOW_SECONDS: u64 = 600;
+/// What it is longer than the soak, at least, in seconds.
+pub(crate) const OTA_WINDOW_BEYOND_SOAK_SECONDS: u64 = 10;
+/// Keys of one role: no more signatures are looked at.
+pub(crate) const OTA_KEYS_MAX: usize = 16;
 /// How long all must be well before one is confirmed, by default, in seconds.
 pub(crate) const OTA_SOAK_SECONDS: u64 = 10;
 /// Shortest lame duck duration, in seconds.

@@ -33,6 +33,7 @@ pub(crate) enum Block {
     Proxies,
     Proxy,
     Appliance(Part),
+    Fleet,
     Ota,
     OtaTrust,
     OtaKeys,
@@ -78,6 +79,7 @@ impl Block {
             | Self::Proxies
             | Self::Proxy
             | Self::Appliance(_)
+            | Self::Fleet
             | Self::Ota
             | Self::OtaTrust
             | Self::OtaKeys
@@ -127,6 +129,7 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::Proxies => PROXIES,
         Block::Proxy => PROXY,
         Block::Appliance(part) => part.keys(),
+        Block::Fleet => FLEET,
         Block::Ota => OTA,
         Block::OtaTrust => OTA_TRUST,
         Block::OtaKeys => OTA_KEYS,
@@ -167,6 +170,7 @@ fn unsupported(block: Block) -> &'static str {
         | Block::Proxies
         | Block::Proxy
         | Block::Appliance(_)
+        | Block::Fleet
         | Block::Ota
         | Block::OtaTrust
         | Block::OtaKeys
@@ -193,7 +197,7 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     ocsp ocsp_cache roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate proxy_protocol cluster gateway ota appliance";
+    prof_port prof_block_rate proxy_protocol cluster gateway ota appliance fleet";
 const TOP_UNSUPPORTED: &str = "\
     mqtt";
 const AUTHORIZATION: &str = "\
@@ -267,6 +271,7 @@ const WEBSOCKET_AUTHORIZATION: &str = "user username pass password token timeout
 const CALLOUT: &str = "issuer account acc auth_users users xkey key allowed_accounts";
 const PROXIES: &str = "trusted";
 const PROXY: &str = "key public_key";
+const FLEET: &str = "user bucket registry rollouts silent";
 const OTA: &str = "\
     store second device groups window soak user password pass token nkey seed trust source";
 const OTA_TRUST: &str = "version root release emergency";

@@ -22,6 +22,7 @@ pub(super) fn collect(
     changes.note_only(Reloadable::OcspCache, &old.ocsp_cache, &new.ocsp_cache);
     limits(old, new, changes);
     changes.note_only(Reloadable::Appliance, &old.appliance, &new.appliance);
+    changes.note_only(Reloadable::Fleet, &old.fleet, &new.fleet);
     sizes(&old.jetstream, &new.jetstream, changes)?;
     let (a, b) = (&old.leafnodes.compression, &new.leafnodes.compression);
     changes.note(Reloadable::LeafCompression, a, b, compression);

@@ -20,6 +20,8 @@ pub struct Abilities {
     pub gateway: bool,
     /// It has a field side: `appliance`.
     pub appliance: bool,
+    /// It looks after boxes: `fleet`.
+    pub fleet: bool,
 }
 
 /// The blocks that ask for what the program cannot do.
@@ -37,6 +39,10 @@ pub(crate) fn abilities(config: &Config, program: &str, may: Abilities) -> Vec<C
     if !may.appliance && config.appliance.is_some() {
         let text = format!("\"appliance\": {program} has no field side, frond does");
         checker.error(&["appliance"], text, "run frond, or remove the block");
+    }
+    if !may.fleet && config.fleet.is_some() {
+        let text = format!("\"fleet\": {program} looks after no boxes, frond-hub does");
+        checker.error(&["fleet"], text, "run frond-hub, or remove the block");
     }
     checker.errors
 }

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use crate::limits::{OTA_SOAK_SECONDS, OTA_WINDOW_SECONDS, OTA_WINDOW_SECONDS_MIN};
+use crate::limits::{
+    OTA_KEYS_MAX, OTA_SOAK_SECONDS, OTA_WINDOW_BEYOND_SOAK_SECONDS, OTA_WINDOW_SECONDS,
+    OTA_WINDOW_SECONDS_MAX, OTA_WINDOW_SECONDS_MIN,
+};
 use crate::nkey;
 use crate::position::Position;
 use crate::report::{Report, set};
@@ -20,9 +23,9 @@ pub struct Ota {
     pub device: String,
     /// Groups it belongs to.
     pub groups: Vec<String>,
-    /// In which a configuration must be confirmed. 10 min by default, 30 s at least.
+    /// In which a configuration must be confirmed. 10 min by default, from 30 s to an hour.
     pub window: Duration,
-    /// For how long everything must be well before it is. 10 s by default.
+    /// For how long everything must be well before it is. 10 s by default, 1 s at least.
     pub soak: Duration,
     /// As whom the box logs in at itself.
     pub login: OtaLogin,
@@ -117,7 +120,7 @@ impl Ota {
                 "device" => set(&mut ota.device, name("device", value, report)),
                 "groups" => set(&mut ota.groups, groups(value, report)),
                 "window" => set(&mut ota.window, window(value, report)),
-                "soak" => set(&mut ota.soak, report.strict_duration("soak", value)),
+                "soak" => set(&mut ota.soak, soak(value, report)),
                 "user" => set(&mut ota.login.user, report.text(value)),
                 "password" | "pass" => set(&mut ota.login.password, report.secret(value)),
                 "token" => set(&mut ota.login.token, report.secret(value)),
@@ -147,10 +150,13 @@ impl Ota {
             let remedy = "write trust { root { keys: [...] }, release { keys: [...] } }";
             report.error(at, "ota needs to know who signs", remedy);
         }
-        if self.soak >= self.window {
-            let remedy = "write a soak well below the window";
+        let beyond = Duration::from_secs(OTA_WINDOW_BEYOND_SOAK_SECONDS);
+        if self.soak + beyond > self.window {
+            let remedy = "write a soak at least 10 s below the window";
             report.error(at, "ota: nothing is ever confirmed", remedy);
         }
+        self.check_folders(at, report);
+        self.check_login(at, report);
         if self.source.registry.is_some() && self.source.bucket.is_none() {
             let text = "ota: source has a registry and no bucket";
             report.error(at, text, "write bucket: \"FROND_CONFIG\"");
@@ -158,7 +164,60 @@ impl Ota {
     }
 }
 
+impl Ota {
+    /// What is kept in two places is not in one, and what comes is not what is kept.
+    fn check_folders(&self, at: &Position, report: &mut Report) {
+        let is_in_store = |path: &Option<String>| {
+            let path = path.as_deref().map(std::path::Path::new);
+            path.is_some_and(|path| path.starts_with(&self.store))
+        };
+        if self.store.is_empty() {
+            return;
+        }
+        if is_in_store(&self.second) {
+            let text = "ota: second is in the store, and would be lost with it";
+            report.error(at, text, "write a folder on another partition");
+        }
+        if is_in_store(&self.source.folder) {
+            let text = "ota: the folder that is looked into is in the store";
+            report.error(at, text, "write a folder of its own, such as a stick's");
+        }
+    }
+
+    fn check_login(&self, at: &Position, report: &mut Report) {
+        let login = &self.login;
+        let ways = [
+            login.user.is_some(),
+            login.token.is_some(),
+            login.nkey.is_some(),
+        ];
+        if ways.iter().filter(|it| **it).count() > 1 {
+            let text = "ota: the box logs in at itself in one way only";
+            report.error(at, text, "write one of user, token and nkey");
+        }
+        if login.password.is_some() && login.user.is_none() {
+            let text = "ota: a password is given and no user";
+            report.error(at, text, "write user: NAME beside it");
+        }
+    }
+}
+
 impl OtaTrust {
+    /// One key of the many that sign releases must not do alone what another role may.
+    fn check_roles(&self, at: &Position, report: &mut Report) {
+        for key in &self.emergency.keys {
+            if self.release.keys.contains(key) || self.root.keys.contains(key) {
+                let text = format!("ota key {key} is the emergency's and another role's");
+                report.error(at, text, "give each role keys of its own");
+            }
+        }
+        let is_shared = |key: &&String| self.root.keys.contains(key);
+        if self.release.keys.iter().any(|key| is_shared(&key)) && self.release.keys.len() > 1 {
+            let text = "ota: a key is the root's and one of several for releases";
+            report.error(at, text, "give each role keys of its own");
+        }
+    }
+
     fn read(&mut self, value: &Value, report: &mut Report) {
         let Some(map) = report.map(value, "expected ota trust to be a map/struct") else {
             return;
@@ -180,6 +239,7 @@ impl OtaTrust {
                 _ => report.other(Block::OtaTrust, entry),
             }
         }
+        self.check_roles(&value.at, report);
         for (role, keys) in [("root", &self.root), ("release", &self.release)] {
             if keys.keys.is_empty() {
                 let text = format!("ota trust: nobody is {role}");
@@ -211,6 +271,11 @@ impl OtaKeys {
             }
         }
         let count = self.keys.len();
+        if count > OTA_KEYS_MAX {
+            let text = format!("ota trust {role}: {count} keys are too many");
+            let remedy = format!("write {OTA_KEYS_MAX} at most");
+            report.error(&value.at, text, &remedy);
+        }
         if !(1..=count.max(1)).contains(&usize::from(self.threshold)) {
             let text = format!(
                 "ota trust {role}: {} of {count} keys can never sign",
@@ -252,11 +317,26 @@ fn window(value: &Value, report: &mut Report) -> Option<Duration> {
         report.error(&value.at, text, "write \"30s\" or more");
         return None;
     }
+    if window.as_secs() > OTA_WINDOW_SECONDS_MAX {
+        let text = "ota: the window to confirm a configuration in is too long";
+        report.error(&value.at, text, "write \"1h\" or less");
+        return None;
+    }
     Some(window)
 }
 
+fn soak(value: &Value, report: &mut Report) -> Option<Duration> {
+    let soak = report.strict_duration("soak", value)?;
+    if soak.as_secs() < 1 {
+        let text = "ota: a soak so short shows nothing";
+        report.error(&value.at, text, "write \"1s\" or more");
+        return None;
+    }
+    Some(soak)
+}
+
 /// Something that becomes one token of a subject.
-fn name(what: &str, value: &Value, report: &mut Report) -> Option<String> {
+pub(crate) fn name(what: &str, value: &Value, report: &mut Report) -> Option<String> {
     let name = report.string(value)?;
     is_name(what, &name, value, report).then_some(name)
 }
@@ -265,7 +345,7 @@ fn is_name(what: &str, name: &str, value: &Value, report: &mut Report) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_name = !name.is_empty() && name.len() <= 64 && name.chars().all(fits);
     if !is_name {
-        let text = format!("ota: {what} {name:?} is no name");
+        let text = format!("{what} {name:?} is no name");
         let remedy = "use up to 64 letters, digits, dashes and underscores";
         report.error(&value.at, text, remedy);
     }
@@ -322,6 +402,17 @@ mod tests {
             ("device: \"a.b\"", "x.conf:2:", "no name"),
             ("groups: [ok, \"a b\"]", "x.conf:2:", "no name"),
             ("soak: \"10m\"", "x.conf:1:", "ever confirmed"),
+            ("soak: \"0s\"", "x.conf:2:", "1s"),
+            (
+                "soak: \"25s\", window: \"30s\"",
+                "x.conf:1:",
+                "ever confirmed",
+            ),
+            ("window: \"2h\"", "x.conf:2:", "1h"),
+            ("second: \"/x/second\"", "x.conf:1:", "another partition"),
+            ("source { folder: \"/x\" }", "x.conf:1:", "of its own"),
+            ("user: a, token: b", "x.conf:1:", "one way only"),
+            ("password: a", "x.conf:1:", "no user"),
             ("source { registry: R }", "x.conf:1:", "no bucket"),
             (
                 "trust { root { keys: [U] } }",
@@ -348,6 +439,25 @@ mod tests {
         for words in ["a folder", "the name of this box", "who signs"] {
             assert!(errors.contains(words), "{errors}");
         }
+    }
+
+    #[test]
+    fn no_key_is_of_two_roles_that_matter_and_none_has_too_many() {
+        let other = "OBZUOVDKUHTDR3BTRCXOPRIQWQJM4K7RUYBSD3CIS37UALRJ3EUZRBNC";
+        let error = |trust: &str| {
+            let text = format!("ota {{ store: \"/x\", device: a, trust {{ {trust} }} }}");
+            let errors = load_text(&text, "x.conf", &Nothing).unwrap_err();
+            errors.to_string()
+        };
+        let shared = error(&format!(
+            "root {{ keys: [{other}] }}, release {{ keys: [{KEY}] }}, emergency {{ keys: [{KEY}] }}"
+        ));
+        assert!(shared.contains("another role's"), "{shared}");
+        let many = vec![KEY; 17].join(", ");
+        let many = error(&format!(
+            "root {{ keys: [{other}] }}, release {{ keys: [{many}] }}"
+        ));
+        assert!(many.contains("17 keys are too many"), "{many}");
     }
 
     #[test]

@@ -2,7 +2,7 @@ use super::{Block, known, unsupported};
 use crate::options::appliance::Part;
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 44] = [
+const BLOCKS: [Block; 45] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -40,6 +40,7 @@ const BLOCKS: [Block; 44] = [
     Block::Appliance(Part::Modbus),
     Block::Appliance(Part::Register),
     Block::Appliance(Part::Condition),
+    Block::Fleet,
     Block::Ota,
     Block::OtaTrust,
     Block::OtaKeys,
@@ -79,6 +80,7 @@ fn within(block: Block, item: &str) -> String {
         Block::Proxies => ("proxies {", "}"),
         Block::Proxy => ("proxies { trusted: [{", "}] }"),
         Block::Appliance(part) => return format!("appliance {{{}}}", within_part(part, item)),
+        Block::Fleet => ("fleet {", "}"),
         Block::Ota => ("ota {", "}"),
         Block::OtaTrust => ("ota { trust {", "} }"),
         Block::OtaKeys => ("ota { trust { root {", "} } }"),

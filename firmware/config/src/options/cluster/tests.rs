@@ -267,6 +267,7 @@ fn no_error_shows_a_password() {
 fn a_program_without_routes_refuses_the_block_where_it_stands() {
     let may = |cluster| crate::Abilities {
         appliance: true,
+        fleet: true,
         cluster,
         gateway: false,
     };

@@ -140,6 +140,7 @@ fn the_cluster_is_called_as_its_gateway() {
 fn a_program_without_gateways_refuses_the_block_where_it_stands() {
     let may = |gateway| Abilities {
         appliance: true,
+        fleet: true,
         cluster: false,
         gateway,
     };
