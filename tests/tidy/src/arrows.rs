@@ -64,6 +64,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hub/route", &["firmware/broker", "firmware/config"]),
     ("hub/gateway", &["firmware/broker", "firmware/config"]),
     ("hub/cluster", &["firmware/jetstream"]),
+    // Reads of a bundle for whom it is.
+    ("hub/fleet", &["firmware/ota"]),
     (
         "firmware/node",
         &["firmware/broker", "firmware/jetstream", "firmware/config"],
@@ -100,6 +102,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hub/route",
             "hub/gateway",
             "hub/cluster",
+            "hub/fleet",
         ],
     ),
     // Bundles of images are signed as configurations are, and a new slot is confirmed by the same gate.
@@ -163,6 +166,7 @@ pub(crate) const PURE: &[&str] = &[
     "firmware/websocket",
     "firmware/wire",
     "hub/cluster",
+    "hub/fleet",
     "hub/gateway",
     "hub/route",
 ];

@@ -1,0 +1,83 @@
+use std::sync::Arc;
+
+use crate::Question;
+
+/// What happens to a fleet.
+#[derive(Debug)]
+pub enum Input {
+    /// A box said this of itself; what is empty takes it off the list.
+    Report {
+        /// Its name.
+        name: String,
+        /// When the hub took it, in seconds since 1970.
+        seen_s: i64,
+        /// A status as JSON.
+        said: Vec<u8>,
+    },
+    /// All that was kept of the boxes was told; from now on it is news.
+    CaughtUp,
+    /// What was kept of a rollout, and the bundle it brings.
+    Kept {
+        /// As [`Output::Put`] wrote it.
+        rollout: Vec<u8>,
+        /// The bundle.
+        bundle: Vec<u8>,
+    },
+    /// Somebody asks.
+    Asked(u64, Question),
+    /// What came of a put.
+    Wrote(u64, Result<(), String>),
+    /// The deadline passed.
+    Time,
+}
+
+/// What a fleet wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Something is to be put in a bucket; answered by [`Input::Wrote`].
+    Put {
+        /// Its number.
+        ticket: u64,
+        /// Which bucket.
+        bucket: Bucket,
+        /// The key.
+        key: String,
+        /// The value; `None`: it is to be deleted.
+        value: Option<Arc<[u8]>>,
+    },
+    /// An answer to somebody, as JSON.
+    Answer(u64, Result<String, Refused>),
+    /// A step of a rollout.
+    Step(Step),
+}
+
+/// Where something is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bucket {
+    /// The one that boxes follow.
+    Configurations,
+    /// The one that rollouts are kept in.
+    Rollouts,
+}
+
+/// Why somebody is not told, or does not get, what they want.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// As HTTP has it: 400 is a wrong question, 404 is nothing there, 409 is not now.
+    pub code: u16,
+    /// In words.
+    pub why: String,
+}
+
+/// A step of a rollout, for the log and for `$FROND.FLEET.EVENT.<kind>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its name.
+    pub kind: &'static str,
+    /// The version that is brought.
+    pub version: u64,
+    /// In words.
+    pub text: String,
+    /// Whether somebody should look.
+    pub is_bad: bool,
+}

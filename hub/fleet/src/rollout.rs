@@ -1,0 +1,194 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Freight;
+use crate::{Boxes, Plan};
+
+mod judging;
+mod steps;
+
+pub(crate) use steps::Want;
+
+/// A configuration on its way to the boxes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rollout {
+    pub(crate) freight: Freight,
+    pub(crate) plan: Plan,
+    pub(crate) phase: Phase,
+    /// The wave that is under way, from 0.
+    pub(crate) wave: usize,
+    /// When that began, in seconds since 1970.
+    pub(crate) wave_began_s: i64,
+    /// When the rollout began, in seconds since 1970.
+    pub(crate) began_s: i64,
+    /// In the order they are told.
+    pub(crate) order: Vec<String>,
+    pub(crate) members: BTreeMap<String, Member>,
+}
+
+/// Where a rollout stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The boxes of a wave are told, and make up their minds.
+    Telling,
+    /// All of a wave are well; it waits until then, in seconds since 1970.
+    Baking(i64),
+    /// No further box is told, because somebody wants that.
+    Paused(String),
+    /// All were told.
+    Done,
+    /// It stopped by itself.
+    Stopped(String),
+    /// Somebody ended it.
+    Aborted(String),
+}
+
+/// A box that is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// When it was told, in seconds since 1970.
+    pub told_s: Option<i64>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a box.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was not told yet.
+    Untold,
+    /// It was told and has yet to confirm.
+    Pending,
+    /// It says nothing: it takes it when it is there again.
+    Absent,
+    /// It has it.
+    Confirmed,
+    /// It went back, or did not take it: why.
+    Failed(String),
+    /// It neither confirmed nor failed in time.
+    Late,
+}
+
+/// How many boxes there are of each fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All that are meant.
+    pub all: usize,
+    /// Those that were told.
+    pub told: usize,
+    /// Those that have yet to confirm.
+    pub pending: usize,
+    /// Those that say nothing.
+    pub absent: usize,
+    /// Those that have it.
+    pub confirmed: usize,
+    /// Those that went back, did not take it, or are late.
+    pub failed: usize,
+}
+
+impl Rollout {
+    pub(crate) fn begin(
+        freight: Freight,
+        plan: Plan,
+        boxes: &Boxes,
+        now_s: i64,
+    ) -> Result<Self, String> {
+        plan.check()?;
+        let meant = boxes
+            .iter()
+            .filter(|(name, known)| freight.is_for(name, &known.status.groups));
+        // Who is there goes first: a box that says nothing proves nothing.
+        let mut order: Vec<_> = meant
+            .map(|(name, known)| {
+                let is_first = plan.first.iter().position(|it| it == name);
+                let first = is_first.unwrap_or(usize::MAX);
+                (first, boxes.is_silent(known, now_s), name.to_owned())
+            })
+            .collect();
+        order.sort();
+        let order: Vec<_> = order.into_iter().map(|(.., name)| name).collect();
+        if order.is_empty() {
+            return Err("the registry knows no box that the bundle is for".to_owned());
+        }
+        if let Some(stranger) = plan.first.iter().find(|it| !order.contains(it)) {
+            return Err(format!(
+                "{stranger} is to be first, and is none of the boxes it is for"
+            ));
+        }
+        let untold = Member {
+            told_s: None,
+            fate: Fate::Untold,
+        };
+        let members = order.iter().map(|name| (name.clone(), untold.clone()));
+        Ok(Self {
+            freight,
+            plan,
+            phase: Phase::Telling,
+            wave: 0,
+            wave_began_s: now_s,
+            began_s: now_s,
+            members: members.collect(),
+            order,
+        })
+    }
+
+    /// Its version.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.freight.version
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub const fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        match self.phase {
+            Phase::Telling | Phase::Baking(_) | Phase::Paused(_) => false,
+            Phase::Done | Phase::Stopped(_) | Phase::Aborted(_) => true,
+        }
+    }
+
+    /// How many boxes there are of each fate.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts_of(0, self.order.len())
+    }
+
+    /// The same of those from one place in the order to another.
+    pub(crate) fn counts_of(&self, from: usize, to: usize) -> Counts {
+        let mut counts = Counts::default();
+        for member in self.members_of(from, to) {
+            counts.all += 1;
+            let is_told = member.told_s.is_some() || member.fate == Fate::Confirmed;
+            counts.told += usize::from(is_told);
+            match member.fate {
+                Fate::Untold => {}
+                Fate::Pending => counts.pending += 1,
+                Fate::Absent => counts.absent += 1,
+                Fate::Confirmed => counts.confirmed += 1,
+                Fate::Failed(_) | Fate::Late => counts.failed += 1,
+            }
+        }
+        counts
+    }
+
+    fn members_of(&self, from: usize, to: usize) -> impl Iterator<Item = &Member> {
+        let names = self.order.iter().take(to).skip(from);
+        names.filter_map(|name| self.members.get(name))
+    }
+
+    /// How many boxes have it after a wave.
+    pub(crate) fn size(&self, wave: usize) -> usize {
+        let all = self.order.len();
+        let waves = self.plan.waves.iter().take(wave + 1);
+        waves.map(|it| it.size(all)).max().unwrap_or(all)
+    }
+}
