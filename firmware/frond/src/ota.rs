@@ -8,6 +8,7 @@ mod asked;
 pub(crate) mod commands;
 mod guardian;
 mod hub;
+mod identity;
 mod offline;
 mod probe;
 mod report;

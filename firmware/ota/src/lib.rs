@@ -11,6 +11,7 @@
 
 mod boot;
 mod bundle;
+pub mod claim;
 mod copies;
 mod digest;
 mod event;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::ask::ask;
 use super::asked::Question;
+use super::identity::Identity;
 use super::offline::Offline;
 use super::store::Store;
 
@@ -57,6 +58,8 @@ enum Command {
     },
     /// Show what was in force
     History,
+    /// Show the key of this box, which is born if need be, and the code that claims it
+    Identity,
     /// Go to the rescue configuration
     Rescue {
         /// Make the one in force the rescue configuration instead
@@ -96,6 +99,11 @@ fn say(text: &str) {
 
 fn answer(cli: &Cli) -> Result<Value, String> {
     let ota = read_block(&cli.config)?;
+    if let Command::Identity = cli.command {
+        let identity = Identity::of(Path::new(&ota.store))?;
+        let (key, code) = identity.shown();
+        return Ok(json!({ "identity": key, "code": code }));
+    }
     let question = question(&cli.command)?;
     let store = Store::new(&ota.store, ota.second.as_deref());
     if let Some(answer) = ask(&store.control(), &question) {
@@ -117,6 +125,7 @@ fn question(command: &Command) -> Result<Value, String> {
         Command::Confirm => json!({ "do": "confirm" }),
         Command::Rollback { steps } => json!({ "do": "rollback", "steps": steps }),
         Command::History => json!({ "do": "history" }),
+        Command::Identity => json!({ "do": "status" }),
         Command::Rescue { keep: false } => json!({ "do": "rescue" }),
         Command::Rescue { keep: true } => json!({ "do": "keep_as_rescue" }),
     })

@@ -14,6 +14,8 @@ pub(crate) struct Watch {
     hub: Hub,
     bucket: String,
     subjects: Vec<String>,
+    /// The one of them at which somebody claims this box.
+    claim: String,
     /// What the hub answers comes there.
     answers: String,
     /// What the bucket holds comes there.
@@ -33,6 +35,15 @@ enum State {
     Following(Instant),
 }
 
+/// What the bucket holds for this box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// A bundle, if it is one.
+    Bundle(Vec<u8>),
+    /// Somebody claims it.
+    Claim(Vec<u8>),
+}
+
 /// Numbers of subscriptions from there on are its own.
 const SUBSCRIPTIONS: u64 = 1000;
 /// The hub says that often that it is there.
@@ -48,12 +59,18 @@ impl Watch {
     /// Of the bucket the block names, if it does; `inbox` is the prefix for what comes.
     pub(crate) fn new(ota: &Ota, inbox: &str) -> Option<Self> {
         let bucket = ota.source.bucket.clone()?;
-        let keys = [format!("device.{}", ota.device), "all".to_owned()];
+        let claim = format!("claim.{}", ota.device);
+        let keys = [
+            format!("device.{}", ota.device),
+            "all".to_owned(),
+            claim.clone(),
+        ];
         let groups = ota.groups.iter().map(|group| format!("group.{group}"));
         let keys = keys.into_iter().chain(groups);
         Some(Self {
             hub: Hub::new(&ota.source),
             subjects: keys.map(|key| subject_of(&bucket, &key)).collect(),
+            claim: subject_of(&bucket, &claim),
             bucket,
             answers: format!("{inbox}.a.w"),
             deliveries: format!("{inbox}.d"),
@@ -117,15 +134,11 @@ impl Watch {
         self.deadline().is_some_and(|at| now >= at)
     }
 
-    /// Takes a message that may be its own: a bundle, if it is one.
+    /// Takes a message that may be its own.
     ///
     /// # Errors
     /// Why the hub does not let it follow.
-    pub(crate) fn take(
-        &mut self,
-        now: Instant,
-        letter: &Letter,
-    ) -> Result<Option<Vec<u8>>, String> {
+    pub(crate) fn take(&mut self, now: Instant, letter: &Letter) -> Result<Option<Told>, String> {
         let own = |inbox: &str| format!("{inbox}.{}", self.attempt);
         if letter.subject == own(&self.answers) {
             return self.answered(now, letter).map(|()| None);
@@ -136,8 +149,13 @@ impl Watch {
             return Ok(None);
         }
         self.state = State::Following(now + SILENCE_MAX);
-        let is_bundle = is_key && status(&letter.header).is_none() && !letter.payload.is_empty();
-        Ok(is_bundle.then(|| letter.payload.clone()))
+        let is_told = is_key && status(&letter.header).is_none() && !letter.payload.is_empty();
+        let told = letter.payload.clone();
+        Ok(is_told.then_some(if letter.subject == self.claim {
+            Told::Claim(told)
+        } else {
+            Told::Bundle(told)
+        }))
     }
 
     fn answered(&mut self, now: Instant, letter: &Letter) -> Result<(), String> {
@@ -201,7 +219,11 @@ mod tests {
         assert_eq!(watch.take(now, &yes), Ok(None));
         assert!(watch.follows());
         let bundle = letter("$KV.CONF.group.shops", b"", b"frondcfg");
-        assert_eq!(watch.take(now, &bundle), Ok(Some(b"frondcfg".to_vec())));
+        let told = Told::Bundle(b"frondcfg".to_vec());
+        assert_eq!(watch.take(now, &bundle), Ok(Some(told)));
+        let claim = letter("$KV.CONF.claim.till-7", b"", b"{}");
+        let told = Told::Claim(b"{}".to_vec());
+        assert_eq!(watch.take(now, &claim), Ok(Some(told)));
         let gone = letter(
             "$KV.CONF.all",
             b"NATS/1.0\r\nKV-Operation: DEL\r\n\r\n",

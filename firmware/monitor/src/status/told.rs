@@ -47,6 +47,10 @@ pub struct Configuration {
     pub left_s: Option<u64>,
     /// The latest first.
     pub history: Vec<Version>,
+    /// The public key of this box; empty without one.
+    pub identity: String,
+    /// What is typed in at the hub to claim this box; `None` when somebody did.
+    pub claim_code: Option<String>,
 }
 
 /// What is being done with a new configuration.

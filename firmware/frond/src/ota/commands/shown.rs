@@ -15,10 +15,20 @@ pub(super) fn text(command: &Command, answer: &Value) -> String {
             .trim_end()
             .to_owned(),
         Command::Diff { .. } => changes(answer),
+        Command::Identity => identity(answer),
         Command::Apply { .. }
         | Command::Confirm
         | Command::Rollback { .. }
         | Command::Rescue { .. } => answer.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn identity(answer: &Value) -> String {
+    let word = |key: &str| answer.get(key).and_then(Value::as_str);
+    let key = word("identity").unwrap_or("?");
+    match word("code") {
+        Some(code) => format!("key   {key}\ncode  {code}"),
+        None => format!("key   {key}\nthis box is claimed"),
     }
 }
 
