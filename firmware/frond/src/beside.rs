@@ -5,10 +5,12 @@ use std::sync::Arc;
 use frond_appliance::Appliance;
 use frond_field::{Condition, Pattern};
 use frond_monitor::Condition as Shown;
-use frond_runtime::{Attendance, Attendant, Turn};
+use frond_runtime::{Attendance, Attendant, Part, Turn};
 
 /// What stands beside the server.
 pub(crate) const ATTENDANCE: Attendance = Attendance {
+    part: Part::Field,
+    pages: &[],
     check: frond_appliance::check,
     begin,
 };
@@ -23,7 +25,7 @@ fn begin() -> Attendant {
             return;
         };
         match turn {
-            Turn::Opening => {}
+            Turn::Opening | Turn::Page { .. } => {}
             Turn::Ready { config, door } => {
                 appliance.ready(config, Arc::new(move || door.connect()));
             }

@@ -60,6 +60,11 @@ impl Meter {
     }
 
     /// When certificates end.
+    pub(crate) const fn certs(&self) -> CertEnds {
+        self.certs
+    }
+
+    /// When certificates end.
     pub(crate) const fn set_certs(&mut self, certs: CertEnds) {
         self.certs = certs;
     }

@@ -11,6 +11,7 @@ mod login;
 mod own_line;
 mod sight;
 mod talk;
+mod vitals;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -20,10 +21,12 @@ use std::path::PathBuf;
 use frond_clock::{Instant, Now};
 
 pub use dry_run::dry_run;
+pub use vitals::Vitals;
+
 pub use frond_monitor::{Configuration, Outcome, Step, Version};
 pub(crate) use keeper::{Hands, Keeper, Took};
 pub(crate) use login::connect as connect_words;
-pub(crate) use talk::{Heard, hear, publish as publish_words};
+pub(crate) use talk::{Heard, hear, publish_with};
 
 /// The text of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +125,7 @@ pub enum Taken {
 }
 
 /// What there is to see of a running server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sight {
     /// Lines to hubs that are up.
     pub uplinks_up: usize,
@@ -136,6 +139,8 @@ pub struct Sight {
     pub jetstream: bool,
     /// Whether the clock is believed.
     pub clock_trusted: bool,
+    /// How the box itself is.
+    pub vitals: Vitals,
 }
 
 /// What a steward wants.

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use frond_clock::{Instant, Now};
 use frond_config::Ota;
@@ -15,15 +15,19 @@ use frond_runtime::steward::{
 use serde_json::{Value, json};
 
 use super::asked;
+use super::identity::Identity;
 use super::probe::{Probe, Step};
 use super::report::{self, Reporter};
 use super::store::Store;
-use super::watch::Watch;
+use super::watch::{Told, Watch};
 
+mod claiming;
 mod folder;
 mod health;
 mod people;
 mod standing;
+
+pub(super) use standing::is_rescue;
 
 use folder::Folder;
 
@@ -33,6 +37,10 @@ pub(crate) struct Guardian {
     ota: Ota,
     store: Store,
     inbox: String,
+    /// Another one after each start.
+    instance: String,
+    /// Its key; `None`: there is none, and the log says why.
+    identity: Option<Identity>,
     boot: Option<Boot>,
     updater: Option<Updater>,
     tickets: BTreeMap<u64, Ticket>,
@@ -78,6 +86,8 @@ impl Guardian {
     pub(crate) fn new(ota: &Ota) -> Self {
         let inbox = format!("_INBOX.frond-{}-{}", ota.device, std::process::id());
         Self {
+            instance: instance(),
+            identity: None,
             store: Store::new(&ota.store, ota.second.as_deref()),
             boot: None,
             updater: None,
@@ -235,9 +245,17 @@ impl Guardian {
             return Value::Null;
         };
         let mut status = report::describe(now, &self.ota, updater, self.sight.as_ref());
-        if let (Some(map), Some((version, why))) = (status.as_object_mut(), &self.refused) {
-            let refused = json!({ "version": version, "why": why });
-            map.insert("refused".to_owned(), refused);
+        if let Some(map) = status.as_object_mut() {
+            map.insert("instance".to_owned(), json!(self.instance));
+            if let Some(identity) = &self.identity {
+                let (key, proof) = identity.report(&self.ota.device);
+                map.insert("identity".to_owned(), key);
+                map.insert("claim".to_owned(), proof);
+            }
+            if let Some((version, why)) = &self.refused {
+                let refused = json!({ "version": version, "why": why });
+                map.insert("refused".to_owned(), refused);
+            }
         }
         status
     }
@@ -280,10 +298,11 @@ impl Guardian {
     fn read(&mut self, now: Now, letter: &Letter) {
         let followed = self.watch.as_mut().map(|it| it.take(now.mono, letter));
         match followed.unwrap_or(Ok(None)) {
-            Ok(Some(bytes)) => {
+            Ok(Some(Told::Bundle(bytes))) => {
                 let (origin, ask) = (Origin::Hub, None);
                 return self.updater_takes(now, Input::Bundle { origin, bytes, ask });
             }
+            Ok(Some(Told::Claim(said))) => return self.claimed(now, &said),
             Ok(None) => {}
             Err(why) => self.watch_fails(why),
         }
@@ -392,6 +411,7 @@ impl Steward for Guardian {
             soak: self.ota.soak,
             built_s: frond_runtime::RELEASED_SECONDS,
         };
+        self.be_somebody();
         let version = boot.start.version();
         if version > 0 {
             let text = format!("ota: version {version} is run in place of the box's own file");
@@ -430,12 +450,26 @@ impl Steward for Guardian {
 
     fn standing(&self, now: Now) -> Configuration {
         let updater = self.updater.as_ref();
-        updater.map_or_else(Configuration::default, |it| standing::standing(now, it))
+        let mut standing =
+            updater.map_or_else(Configuration::default, |it| standing::standing(now, it));
+        if let Some(identity) = &self.identity {
+            let (key, code) = identity.shown();
+            key.clone_into(&mut standing.identity);
+            standing.claim_code = code;
+        }
+        standing
     }
 
     fn control(&self) -> PathBuf {
         self.store.control()
     }
+}
+
+/// What no other start has: two boxes that use one name are told apart by it.
+fn instance() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since.unwrap_or_default().as_nanos();
+    format!("{:x}-{nanos:x}", std::process::id())
 }
 
 pub(super) fn text_of(start: Start) -> Text {

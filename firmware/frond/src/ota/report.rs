@@ -95,6 +95,7 @@ pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Si
     put("software", json!(env!("CARGO_PKG_VERSION")));
     put("time", json!(now.wall.to_string()));
     put("state", json!(updater.state()));
+    put("is_rescue", json!(super::guardian::is_rescue(record)));
     put("active", entry(&record.active));
     put("floor", json!(record.floor.version));
     if let Some((trial, gate, until)) = updater.trial() {
@@ -114,6 +115,14 @@ pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Si
         put("uplinks", json!([sight.uplinks_up, sight.uplinks]));
         put("users", json!(sight.clients.len()));
         put("clock_trusted", json!(sight.clock_trusted));
+        let vitals = &sight.vitals;
+        put("backlog", json!({ "bytes": vitals.backlog_bytes }));
+        if let Some((used, all)) = vitals.disk {
+            put("disk", json!({ "used_bytes": used, "all_bytes": all }));
+        }
+        put("temperature_c", json!(vitals.temperature_c));
+        put("wear_percent", json!(vitals.wear_percent));
+        put("certificate_ends_s", json!(vitals.certificate_ends_s));
     }
     Value::Object(all)
 }

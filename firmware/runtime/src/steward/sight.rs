@@ -6,7 +6,9 @@ use frond_clock::Trust;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{News, Sight, login};
+use frond_node::View;
+
+use super::{News, Sight, Vitals, login, vitals};
 use crate::core::Core;
 
 /// How long a listener may take to answer.
@@ -17,10 +19,13 @@ pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
     let now = core.clock().now();
     let (mut sight, doors) = core.with_node(|node| {
         let view = node.view(now);
-        let statuses = view.broker.link_statuses().map(|(_, _, status)| status);
+        let statuses = view.broker.link_statuses();
         let hubs: Vec<_> = statuses
-            .filter(|it| it.detail == LinkDetail::Leaf && !it.urls.is_empty())
+            .filter(|(.., it)| it.detail == LinkDetail::Leaf && !it.urls.is_empty())
             .collect();
+        let lines = hubs
+            .iter()
+            .filter_map(|(_, conn, _)| view.broker.line((*conn)?));
         let clients = view.broker.clients().filter(|it| it.name != login::NAME);
         let clients = clients.map(|client| {
             let directory = view.broker.directory();
@@ -30,11 +35,18 @@ pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
         });
         let sight = Sight {
             uplinks: hubs.len(),
-            uplinks_up: hubs.iter().filter(|it| it.state == "up").count(),
+            uplinks_up: hubs.iter().filter(|(.., it)| it.state == "up").count(),
             clients: clients.collect(),
             listeners: Ok(()),
             jetstream: view.streams.is_some(),
             clock_trusted: core.clock().trust() == Trust::Trusted,
+            vitals: Vitals {
+                backlog_bytes: lines.map(|it| wide(it.pending_bytes)).sum(),
+                disk: disk(&view),
+                temperature_c: vitals::temperature_c(),
+                wear_percent: vitals::wear_percent(),
+                certificate_ends_s: vitals::first_end_s(&core.meter().borrow().certs()),
+            },
         };
         let config = view.config;
         let host = |it: &Option<frond_config::Listen>| it.as_ref().map(|it| it.host.clone());
@@ -57,6 +69,17 @@ pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
         }
     }
     let _ = news.send(News::Seen(Box::new(sight)));
+}
+
+/// What is kept, and how much of it there may be.
+fn disk(view: &View<'_>) -> Option<(u64, u64)> {
+    let streams = view.streams?;
+    let used = streams.machine.view().usage().storage;
+    Some((used, streams.limits.file_bytes_max))
+}
+
+fn wide(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 async fn knock(host: &str, port: u16) -> Result<(), String> {

@@ -78,6 +78,25 @@ fn message(
     Ok(Some(Heard::Message(letter)))
 }
 
+/// A publish with a header block as bytes.
+pub(crate) fn publish_with(
+    subject: &str,
+    reply: Option<&str>,
+    header: &[u8],
+    payload: &[u8],
+) -> Vec<u8> {
+    if header.is_empty() {
+        return publish(subject, reply, payload);
+    }
+    let reply = reply.map_or_else(String::new, |reply| format!("{reply} "));
+    let (head, all) = (header.len(), header.len() + payload.len());
+    let mut out = format!("HPUB {subject} {reply}{head} {all}\r\n").into_bytes();
+    out.extend_from_slice(header);
+    out.extend_from_slice(payload);
+    out.extend_from_slice(b"\r\n");
+    out
+}
+
 /// A publish as bytes.
 pub(crate) fn publish(subject: &str, reply: Option<&str>, payload: &[u8]) -> Vec<u8> {
     let reply = reply.map_or_else(String::new, |reply| format!("{reply} "));

@@ -14,6 +14,7 @@ pub(super) fn standing(now: Now, updater: &Updater) -> Configuration {
         pending: on_trial.or(failed).unwrap_or_default(),
         left_s: left.map(|it| it.as_secs()),
         history: history(record),
+        ..Configuration::default()
     }
 }
 
@@ -28,7 +29,7 @@ fn step(record: &Record) -> Step {
 }
 
 /// Something newer was in force, and what always works has taken its place.
-fn is_rescue(record: &Record) -> bool {
+pub(crate) fn is_rescue(record: &Record) -> bool {
     let active = &record.active;
     active.choice == record.rescue.choice && active.version < record.floor.version
 }
