@@ -41,7 +41,7 @@ mod varz;
 mod tests;
 
 pub use endpoint::{counted_as, is_private};
-pub use page::{JSON, Page};
+pub use page::{HTML, JSON, Page};
 pub use process::{CertEnds, DiskCounts, OcspCacheStats, Process};
 pub use render::render;
 pub use report::{Unanswered, report};

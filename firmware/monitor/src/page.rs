@@ -19,7 +19,8 @@ pub(crate) const VARIABLES: &str = "application/json; charset=utf-8";
 pub(crate) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
-pub(crate) const HTML: &str = "text/html; charset=utf-8";
+/// The content type of a page for people.
+pub const HTML: &str = "text/html; charset=utf-8";
 
 impl Page {
     /// A document.

@@ -1,5 +1,6 @@
-//! Who stands beside the server for as long as it lives: the field side of the leaf binary. It is
-//! told how things are, and connects to the server without a port.
+//! Who stands beside the server for as long as it lives: the field side of the leaf binary, or who
+//! looks after the boxes of a hub. It is told how things are, and connects to the server without a
+//! port.
 
 use std::cell::RefCell;
 use std::io;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 
 use frond_clock::Trust;
 use frond_config::Config;
-use frond_monitor::Condition as Shown;
+use frond_monitor::{Condition as Shown, Page, Seen};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -22,10 +23,23 @@ use crate::listener;
 /// What a binary brings to stand beside the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Attendance {
+    /// What it is.
+    pub part: Part,
+    /// Paths of its private pages, below the configured base path.
+    pub pages: &'static [&'static str],
     /// Whether the configuration can be served: at a start, a check and a reload.
     pub check: fn(&Config) -> Result<(), String>,
     /// Begins; before anything is opened.
     pub begin: fn() -> Attendant,
+}
+
+/// What stands beside a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What a box has besides a network.
+    Field,
+    /// Who looks after boxes.
+    Fleet,
 }
 
 /// Takes each turn in the server's life. Called on the server's own thread: it may not wait, but
@@ -48,6 +62,15 @@ pub enum Turn<'a> {
     Options(&'a Config),
     /// How it is, told again and again.
     Condition(Condition),
+    /// Somebody who may see private pages asks the monitoring port for one of its own.
+    Page {
+        /// Its path, below the configured base path.
+        path: &'a str,
+        /// Who asks.
+        seen: &'a Seen,
+        /// The answer, if there is such a page.
+        page: &'a mut Option<Page>,
+    },
     /// It ends when this returns.
     Stopping,
 }
@@ -85,7 +108,12 @@ impl Doorway {
 
 /// Who stands beside this server, if anybody.
 #[derive(Clone, Default)]
-pub(crate) struct Beside(Rc<RefCell<Option<Attendant>>>);
+pub(crate) struct Beside(Rc<RefCell<Option<Someone>>>);
+
+struct Someone {
+    attendant: Attendant,
+    pages: &'static [&'static str],
+}
 
 impl std::fmt::Debug for Beside {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -95,16 +123,43 @@ impl std::fmt::Debug for Beside {
 
 impl Beside {
     pub(crate) fn begin(attendance: Option<Attendance>) -> Self {
-        Self(Rc::new(RefCell::new(attendance.map(|it| (it.begin)()))))
+        let someone = attendance.map(|it| Someone {
+            attendant: (it.begin)(),
+            pages: it.pages,
+        });
+        Self(Rc::new(RefCell::new(someone)))
     }
 
     pub(crate) fn is_there(&self) -> bool {
         self.0.borrow().is_some()
     }
 
+    /// Whether it has a private page below the base path, and what is left of the path there.
+    pub(crate) fn finds<'p>(&self, base: &str, path: &'p str) -> Option<&'p str> {
+        let pages = self.0.borrow().as_ref().map_or(&[][..], |it| it.pages);
+        let base = base.trim_matches('/');
+        let rest = match base {
+            "" => path,
+            base => path.strip_prefix('/')?.strip_prefix(base)?,
+        };
+        pages.contains(&rest).then_some(rest)
+    }
+
+    /// The page at a path, if there is one for whoever asks.
+    pub(crate) fn page(&self, path: &str, seen: &Seen) -> Option<Page> {
+        let mut page = None;
+        let asked = Turn::Page {
+            path,
+            seen,
+            page: &mut page,
+        };
+        self.tell(asked);
+        page
+    }
+
     pub(crate) fn tell(&self, turn: Turn<'_>) {
-        if let Some(attendant) = self.0.borrow_mut().as_mut() {
-            attendant(turn);
+        if let Some(someone) = self.0.borrow_mut().as_mut() {
+            (someone.attendant)(turn);
         }
     }
 }
@@ -141,7 +196,10 @@ async fn look(core: Rc<Core>, beside: Beside) {
     let is_watched = std::env::var_os("WATCHDOG_USEC").is_some();
     let mut had_field = false;
     loop {
-        let has_field = core.with_node(|node| node.config().appliance.is_some());
+        let has_field = core.with_node(|node| {
+            let config = node.config();
+            config.appliance.is_some() || config.fleet.is_some()
+        });
         if has_field || had_field || is_watched {
             core.with_node(|node| beside.tell(Turn::Options(node.config())));
             beside.tell(Turn::Condition(condition(&core)));

@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use frond_config::OtaLogin;
 
-use crate::steward::{Heard, Letter, connect_words, hear, publish_words};
+use crate::steward::{Heard, Letter, connect_words, hear, publish_with};
 
 /// A connection that is used from one place.
 #[derive(Debug)]
 pub struct Caller {
-    stream: TcpStream,
+    stream: Stream,
     buffer: Vec<u8>,
     inbox: String,
     asked: u64,
@@ -20,7 +21,27 @@ pub struct Caller {
     early: VecDeque<Letter>,
 }
 
+/// What it speaks over.
+#[derive(Debug)]
+enum Stream {
+    Tcp(TcpStream),
+    /// Within one process.
+    Unix(UnixStream),
+}
+
 impl Caller {
+    /// Logs in at the server that gave this way in, as that user.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn within(stream: UnixStream, user: Option<&str>) -> Result<Self, String> {
+        let login = OtaLogin {
+            user: user.map(str::to_owned),
+            ..OtaLogin::default()
+        };
+        Self::over(Stream::Unix(stream), &login)
+    }
+
     /// Logs in at `host:port`, or `nats://host:port`, without TLS.
     ///
     /// # Errors
@@ -37,6 +58,10 @@ impl Caller {
         };
         let stream = TcpStream::connect(&at).map_err(|error| format!("{at}: {error}"))?;
         let _ = stream.set_nodelay(true);
+        Self::over(Stream::Tcp(stream), login)
+    }
+
+    fn over(stream: Stream, login: &OtaLogin) -> Result<Self, String> {
         let mut caller = Self {
             stream,
             buffer: Vec::new(),
@@ -71,9 +96,22 @@ impl Caller {
     /// # Errors
     /// When nobody is there, or the connection is gone.
     pub fn request(&mut self, subject: &str, payload: &[u8]) -> Result<Letter, String> {
+        self.request_with(subject, b"", payload)
+    }
+
+    /// The same with a whole header block.
+    ///
+    /// # Errors
+    /// When nobody is there, or the connection is gone.
+    pub fn request_with(
+        &mut self,
+        subject: &str,
+        header: &[u8],
+        payload: &[u8],
+    ) -> Result<Letter, String> {
         self.asked += 1;
         let reply = format!("{}.{}", self.inbox, self.asked);
-        self.say(&publish_words(subject, Some(&reply), payload))?;
+        self.say(&publish_with(subject, Some(&reply), header, payload))?;
         let until = Instant::now() + ANSWER_TIME;
         let mut early = std::mem::take(&mut self.early);
         let answer = self.answer(&reply, until, &mut early);
@@ -112,6 +150,34 @@ impl Caller {
         self.say(words.as_bytes())
     }
 
+    /// Wants a share of the messages that all of a queue want.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub fn subscribe_among(&mut self, subject: &str, queue: &str) -> Result<(), String> {
+        self.subscribe(&format!("{subject} {queue}"))
+    }
+
+    /// The prefix of all subjects that come to this caller alone.
+    #[must_use]
+    pub fn inbox(&self) -> &str {
+        &self.inbox
+    }
+
+    /// Says something; `header` is a whole header block, or empty.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub fn publish(
+        &mut self,
+        subject: &str,
+        reply: Option<&str>,
+        header: &[u8],
+        payload: &[u8],
+    ) -> Result<(), String> {
+        self.say(&publish_with(subject, reply, header, payload))
+    }
+
     /// The next message; `None`: none came in time.
     ///
     /// # Errors
@@ -146,9 +212,8 @@ impl Caller {
             if left.is_zero() {
                 return Ok(None);
             }
-            let set = self.stream.set_read_timeout(Some(left));
-            set.map_err(|error| error.to_string())?;
-            let mut chunk = [0; 4096];
+            self.stream.wait_at_most(left)?;
+            let mut chunk = [0; 16 * 1024];
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err("the server closed the connection".to_owned()),
                 Ok(read) => self
@@ -157,6 +222,30 @@ impl Caller {
                 Err(error) if is_late(&error) => {}
                 Err(error) => return Err(error.to_string()),
             }
+        }
+    }
+}
+
+impl Stream {
+    fn wait_at_most(&self, time: Duration) -> Result<(), String> {
+        let set = match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(time)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(time)),
+        };
+        set.map_err(|error| error.to_string())
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(into),
+            Self::Unix(stream) => stream.read(into),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
         }
     }
 }

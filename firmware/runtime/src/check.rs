@@ -4,6 +4,7 @@ use frond_config::{Abilities, Config, Source};
 use frond_node::NodeSeed;
 
 use crate::Product;
+use crate::attend::Part;
 use crate::claims_dir::ClaimsDir;
 use crate::limits::STRANGERS_MAX;
 use crate::options::System;
@@ -20,7 +21,8 @@ pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String
     let may = Abilities {
         cluster: links.cluster.is_some(),
         gateway: links.gateway.is_some(),
-        appliance: product.attend.is_some(),
+        appliance: product.attends(Part::Field),
+        fleet: product.attends(Part::Fleet),
     };
     let able = config.check_abilities(product.name, may);
     able.map_err(|errors| errors.to_string())?;

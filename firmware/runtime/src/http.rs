@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::attend::Beside;
 use crate::clock::pause;
 use crate::core::Core;
 use crate::limits::ACCEPT_PAUSE_MAX;
@@ -19,11 +20,19 @@ use crate::tls::{self, Inbound, Tunnel};
 use entry::Door;
 use peers::Peers;
 
+/// Who asks, and who may answer.
+#[derive(Clone, Copy, Debug)]
+struct Asker<'a> {
+    door: &'a Door,
+    beside: &'a Beside,
+    from: IpAddr,
+}
+
 /// The same over TLS.
 async fn secured(
     core: &Rc<Core>,
     seat: &peers::Seat,
-    asks: (&Door, IpAddr),
+    asks: Asker<'_>,
     stream: TcpStream,
     context: &Inbound,
 ) -> io::Result<()> {
@@ -35,7 +44,7 @@ async fn secured(
 }
 
 /// Serves the monitoring documents until the task is aborted.
-pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
+pub(crate) async fn serve(core: Rc<Core>, beside: Beside, listener: TcpListener) {
     let peers = Rc::new(Peers::default());
     let door = Rc::new(Door::default());
     loop {
@@ -44,9 +53,13 @@ pub(crate) async fn serve(core: Rc<Core>, listener: TcpListener) {
                 let seat = Peers::seat(&peers, core.clock().now().mono);
                 let number = seat.number();
                 let core = Rc::clone(&core);
-                let door = Rc::clone(&door);
+                let (door, beside) = (Rc::clone(&door), beside.clone());
                 let task = tokio::task::spawn_local(async move {
-                    let asks = (&*door, peer.ip());
+                    let asks = Asker {
+                        door: &door,
+                        beside: &beside,
+                        from: peer.ip(),
+                    };
                     // A peer that leaves early is its own affair.
                     let _ = match core.tls().https() {
                         None => exchange::converse(&core, &seat, asks, stream).await,

@@ -50,7 +50,9 @@ mod waiting;
 mod websocket;
 mod zone;
 
-pub use attend::{Attendance, Attendant, Condition, Doorway, Turn};
+pub use attend::{Attendance, Attendant, Condition, Doorway, Part, Turn};
 pub use caller::Caller;
+pub use frond_monitor::{HTML, JSON, Page, Seen};
 pub use limits::RELEASED_SECONDS;
+pub use log::say;
 pub use program::{Product, StewardMaker, run};

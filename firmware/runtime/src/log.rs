@@ -16,6 +16,15 @@ mod file;
 mod sink;
 mod syslog;
 
+/// Says something on the log, for who stands beside the server: something to look at, or a step.
+pub fn say(text: &str, is_bad: bool) {
+    if is_bad {
+        tracing::warn!("{text}");
+    } else {
+        tracing::info!("{text}");
+    }
+}
+
 /// Lines that end the process carry this target and print as `[FTL]`.
 pub(crate) const FATAL: &str = "fatal";
 

@@ -5,7 +5,7 @@ use clap::CommandFactory;
 use frond_config::Ota;
 use frond_node::{LinkMakers, Node};
 
-use crate::attend::Attendance;
+use crate::attend::{Attendance, Part};
 use crate::check;
 use crate::cli::Cli;
 use crate::clock::Clock;
@@ -31,6 +31,13 @@ pub struct Product {
     pub steward: Option<StewardMaker>,
     /// Who stands beside the server; `None`: nobody.
     pub attend: Option<Attendance>,
+}
+
+impl Product {
+    /// Whether that stands beside its server.
+    pub(crate) fn attends(&self, part: Part) -> bool {
+        self.attend.is_some_and(|it| it.part == part)
+    }
 }
 
 /// Makes who looks after the configuration.

@@ -126,7 +126,8 @@ impl Server {
             ports.insert("monitoring", vec![url_of(scheme, &listener)]);
             self.core
                 .with_node(|node| node.set_monitor_port(local_port(&listener)));
-            self.monitor = Some(spawn_local(http::serve(Rc::clone(&self.core), listener)));
+            let serve = http::serve(Rc::clone(&self.core), self.beside.clone(), listener);
+            self.monitor = Some(spawn_local(serve));
         }
         let mut leaf = None;
         if let Some(at) = &config.leafnodes.listen {

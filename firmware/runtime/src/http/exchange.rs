@@ -1,13 +1,13 @@
 use std::io;
-use std::net::IpAddr;
 use std::rc::Rc;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-use frond_monitor::Seen;
+use frond_monitor::{Page, Seen};
 
-use super::entry::{Claims, Denied, Door};
+use super::Asker;
+use super::entry::{Claims, Denied};
 use super::peers::Seat;
 use crate::core::Core;
 use crate::limits::{
@@ -80,7 +80,7 @@ enum After {
 pub(super) async fn converse(
     core: &Rc<Core>,
     seat: &Seat,
-    (door, from): (&Door, IpAddr),
+    asker: Asker<'_>,
     mut stream: impl Wire,
 ) -> io::Result<()> {
     let mut head = Vec::with_capacity(1024);
@@ -95,7 +95,7 @@ pub(super) async fn converse(
         };
         seat.moved(core.clock().now().mono);
         head.drain(..request.length);
-        let mut answer = document(core, (door, from), &request).await;
+        let mut answer = document(core, asker, &request).await;
         let load = seat.carry(answer.body.len());
         if load.is_none() {
             answer = Answer::text(503, "503 too many documents wait for slow readers\n");
@@ -174,6 +174,19 @@ fn parse(head: &[u8]) -> Result<Option<Request>, httparse::Error> {
 }
 
 impl Answer {
+    fn missing() -> Self {
+        Self::text(404, "404 page not found\n")
+    }
+
+    fn of(page: Page) -> Self {
+        Self {
+            status: page.status,
+            content_type: page.content_type,
+            head: "",
+            body: page.body,
+        }
+    }
+
     fn text(status: u16, text: &str) -> Self {
         Self {
             status,
@@ -185,31 +198,41 @@ impl Answer {
 }
 
 /// What is at the path that is asked for, for those who may see it.
-async fn document(core: &Rc<Core>, (door, from): (&Door, IpAddr), request: &Request) -> Answer {
+async fn document(core: &Rc<Core>, asker: Asker<'_>, request: &Request) -> Answer {
     let target = &*request.target;
     let path = target.split_once('?').map_or(target, |(path, _)| path);
-    let is_private = core.with_node(|node| {
+    let (is_private, beside) = core.with_node(|node| {
         let view = node.view(core.clock().now());
-        frond_monitor::is_private(&view.config.monitor_base_path, path)
+        let base = &view.config.monitor_base_path;
+        let is_private = frond_monitor::is_private(base, path);
+        (is_private, asker.beside.finds(base, path))
     });
-    if !is_private {
+    if !is_private && beside.is_none() {
         return rendered(core, target, &Seen::All);
     }
-    match door.admit(core, from, &request.claims).await {
-        Ok(seen) => Answer {
+    let admitted = asker.door.admit(core, asker.from, &request.claims).await;
+    match (admitted, beside) {
+        (Ok(seen), Some(path)) => Answer {
+            head: PRIVATE,
+            ..asker
+                .beside
+                .page(path, &seen)
+                .map_or_else(Answer::missing, Answer::of)
+        },
+        (Ok(seen), None) => Answer {
             head: PRIVATE,
             ..rendered(core, target, &seen)
         },
-        Err(Denied::NoPasswords) => Answer::text(
+        (Err(Denied::NoPasswords), _) => Answer::text(
             403,
             "403 this page is for whoever sits at the box, or for users with a password: \
              there is none\n",
         ),
-        Err(Denied::Unknown) => Answer {
+        (Err(Denied::Unknown), _) => Answer {
             head: WHO_ARE_YOU,
             ..Answer::text(401, "401 this page is for the users of this server\n")
         },
-        Err(Denied::Later) => Answer {
+        (Err(Denied::Later), _) => Answer {
             head: "Retry-After: 1\r\n",
             ..Answer::text(
                 429,
@@ -232,19 +255,18 @@ fn rendered(core: &Rc<Core>, target: &str, seen: &Seen) -> Answer {
             })
     });
     let Some(page) = page else {
-        return Answer::text(404, "404 page not found\n");
+        return Answer::missing();
     };
     if frond_monitor::counted_as(path) == Some("/healthz") && page.status != 200 {
         tracing::warn!("Healthcheck failed: {}", page.body);
     }
+    let head = match page.content_type {
+        frond_monitor::JSON => FOR_ANYBODY,
+        _ => "",
+    };
     Answer {
-        status: page.status,
-        content_type: page.content_type,
-        head: match page.content_type {
-            frond_monitor::JSON => FOR_ANYBODY,
-            _ => "",
-        },
-        body: page.body,
+        head,
+        ..Answer::of(page)
     }
 }
 
