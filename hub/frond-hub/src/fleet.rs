@@ -6,11 +6,19 @@
 )]
 
 mod bucket;
+mod claim;
+mod course;
+mod host;
 mod keys;
+mod list;
+mod progress;
 mod publish;
-mod registry;
 mod rollout;
+mod serve;
 mod sign;
+
+pub(crate) use course::is_served;
+pub(crate) use host::Host;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +26,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
+use frond_clock::{Instant, Now, Timestamp};
 use frond_config::{OtaLogin, Secret};
 use frond_runtime::Caller;
 
@@ -61,8 +70,22 @@ enum Command {
     Publish(publish::Publish),
     /// Bring a bundle to boxes in waves, and stop when too many fail
     Rollout(rollout::Rollout),
+    /// Show how a rollout goes
+    Status(rollout::Watch),
+    /// Tell no further box for now
+    Pause(rollout::Change),
+    /// Go on with a rollout that is paused, or that nobody drives any more
+    Resume(rollout::Change),
+    /// Tell no further box, and take back what was not read yet
+    Abort(rollout::Change),
     /// Show the boxes
-    List(registry::List),
+    List(list::List),
+    /// Take a box for one's own, by the code that its status page shows
+    Claim(claim::Claim),
+    /// Take a box off the list
+    Forget(list::Forget),
+    /// Serve the fleet to other programs at a hub that does not by itself
+    Serve(serve::Serve),
 }
 
 /// Where the boxes' hub is.
@@ -86,9 +109,42 @@ struct Hub {
     /// Bucket in which boxes say how they are
     #[arg(long, default_value = "FROND_FLEET")]
     registry: String,
+    /// Bucket in which rollouts are kept
+    #[arg(long, default_value = "FROND_ROLLOUT")]
+    rollouts: String,
+    /// Seconds after which a box that says nothing is silent
+    #[arg(long, default_value_t = frond_fleet::limits::SILENT_SECONDS)]
+    silent: i64,
+}
+
+/// The buckets, and when a box is silent.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    pub(crate) bucket: String,
+    pub(crate) registry: String,
+    pub(crate) rollouts: String,
+    pub(crate) silent_s: i64,
+}
+
+impl Places {
+    /// Makes the buckets that are not there.
+    fn make(&self, caller: &mut Caller) -> Result<(), String> {
+        bucket::make(caller, &self.bucket, "configurations for the boxes")?;
+        bucket::make(caller, &self.registry, "how the boxes are")?;
+        bucket::make(caller, &self.rollouts, "how rollouts go")
+    }
 }
 
 impl Hub {
+    fn places(&self) -> Places {
+        Places {
+            bucket: self.bucket.clone(),
+            registry: self.registry.clone(),
+            rollouts: self.rollouts.clone(),
+            silent_s: self.silent,
+        }
+    }
+
     fn connect(&self) -> Result<Caller, String> {
         let secret = |path: &Option<PathBuf>| {
             let text = path.as_deref().map(read_text).transpose()?;
@@ -123,7 +179,14 @@ pub(crate) fn run() -> ExitCode {
         Command::Show { bundle } => sign::show(bundle),
         Command::Publish(publish) => publish.run(),
         Command::Rollout(rollout) => rollout.run(),
+        Command::Status(watch) => watch.run(),
+        Command::Pause(change) => change.pause(),
+        Command::Resume(change) => change.resume(),
+        Command::Abort(change) => change.abort(),
         Command::List(list) => list.run(),
+        Command::Claim(claim) => claim.run(),
+        Command::Forget(forget) => forget.run(),
+        Command::Serve(serve) => serve.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -148,6 +211,13 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
 
 fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn now() -> Now {
+    Now {
+        mono: Instant::START,
+        wall: Timestamp::from_nanos(now_s() * 1_000_000_000),
+    }
 }
 
 /// Seconds since 1970.

@@ -1,5 +1,6 @@
 //! The hub binary: the same node, and it accepts leafnodes and joins clusters.
 
+mod beside;
 mod fleet;
 
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
         name: "frond-hub",
         links,
         steward: None,
-        attend: None,
+        attend: Some(beside::ATTENDANCE),
     })
 }
 

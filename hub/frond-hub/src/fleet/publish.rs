@@ -18,12 +18,7 @@ impl Publish {
         let content = sealed.content().ok_or("its content is unknown")?;
         let bytes = read_bytes(&self.bundle)?;
         let mut caller = self.hub.connect()?;
-        bucket::make(
-            &mut caller,
-            &self.hub.bucket,
-            "configurations for the boxes",
-        )?;
-        bucket::make(&mut caller, &self.hub.registry, "how the boxes are")?;
+        self.hub.places().make(&mut caller)?;
         for target in &content.targets {
             let key = match target {
                 Target::Device(name) => format!("device.{name}"),

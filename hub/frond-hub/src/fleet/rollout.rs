@@ -1,172 +1,131 @@
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-use frond_ota::{Bundle, Target};
-use frond_runtime::Caller;
-use serde_json::Value;
+use frond_fleet::{Plan, Question, Wave, Window};
 
-use super::registry::Boxes;
-use super::{Hub, bucket, read_bytes, say, sign};
+use super::course::{Course, Shown};
+use super::{Hub, read_bytes, sign};
 
+/// Brings a bundle to boxes in waves.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rollout {
     /// The bundle
     bundle: PathBuf,
     /// How many boxes have it after each wave: a number or a share
-    #[arg(long, value_delimiter = ',', default_value = "1,5%,25%,100%")]
-    waves: Vec<String>,
+    #[arg(long, value_delimiter = ',', default_value = "1,5%,25%,100%", value_parser = Wave::parse)]
+    waves: Vec<Wave>,
+    /// Boxes that come first
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    first: Vec<String>,
     /// Seconds to wait after a wave that went well
     #[arg(long, default_value_t = 60)]
     bake: u64,
     /// Stop when more than this share of the boxes that were told failed
     #[arg(long, value_name = "PERCENT", default_value_t = 5)]
-    stop_at: usize,
+    stop_at: u8,
     /// Seconds a wave may take: the boxes' window and some more
     #[arg(long, default_value_t = 660)]
     wave_time: u64,
+    /// Tell boxes in these hours only, like "02:00-05:00" or "mon-fri 22:00-04:00 +01:00"
+    #[arg(long = "window", value_name = "HOURS", value_parser = Window::parse)]
+    windows: Vec<Window>,
+    /// Spread the boxes of a wave over so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    jitter: u64,
+    /// Who wants it
+    #[arg(long, default_value = "")]
+    by: String,
+    /// Leave it to the hub's fleet service and don't watch
+    #[arg(long)]
+    detach: bool,
+    #[command(flatten)]
+    shown: Shown,
     #[command(flatten)]
     hub: Hub,
 }
 
-/// What became of a box that was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Pending,
-    Confirmed,
-    Failed,
+/// Changes a rollout that is under way.
+#[derive(Debug, clap::Args)]
+pub(super) struct Change {
+    /// Who wants it
+    #[arg(long, default_value = "")]
+    by: String,
+    #[command(flatten)]
+    shown: Shown,
+    #[command(flatten)]
+    hub: Hub,
+}
+
+/// Shows how a rollout goes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Watch {
+    /// Go on until it is over
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    shown: Shown,
+    #[command(flatten)]
+    hub: Hub,
 }
 
 impl Rollout {
     pub(super) fn run(&self) -> Result<(), String> {
-        let content = sign::read(&self.bundle)?.content();
-        let content = content.ok_or("its content is unknown")?;
-        let bytes = read_bytes(&self.bundle)?;
-        let mut caller = self.hub.connect()?;
-        let mut boxes = Boxes::follow(&mut caller, &self.hub.registry)?;
-        boxes.take_all(&mut caller)?;
-        let meant = meant(&boxes, &content);
-        if meant.is_empty() {
-            return Err("the registry knows no box that the bundle is for".to_owned());
-        }
-        let mut told = BTreeSet::new();
-        for (wave, size) in self.sizes(meant.len())?.into_iter().enumerate() {
-            for name in meant.iter().take(size) {
-                if told.insert(name.clone()) {
-                    let key = format!("device.{name}");
-                    bucket::put(&mut caller, &self.hub.bucket, &key, &bytes)?;
-                }
-            }
-            say(&format!(
-                "wave {}: {} of {} boxes are told",
-                wave + 1,
-                told.len(),
-                meant.len()
-            ));
-            self.await_wave(&mut caller, &mut boxes, &told, content.version)?;
-            if told.len() < meant.len() {
-                self.bake(&mut caller, &mut boxes, &told, content.version)?;
-            }
-        }
-        say(&format!(
-            "version {} is on all {} boxes",
-            content.version,
-            meant.len()
-        ));
-        Ok(())
-    }
-
-    fn sizes(&self, all: usize) -> Result<Vec<usize>, String> {
-        let size = |wave: &String| {
-            let wrong = || format!("wave {wave:?} is no number and no share");
-            let size = match wave.strip_suffix('%') {
-                Some(share) => (share.parse::<usize>().map_err(|_| wrong())? * all).div_ceil(100),
-                None => wave.parse().map_err(|_| wrong())?,
-            };
-            Ok(size.clamp(1, all))
+        sign::read(&self.bundle)?;
+        let plan = Plan {
+            waves: self.waves.clone(),
+            first: self.first.clone(),
+            bake_s: self.bake,
+            stop_at_percent: self.stop_at,
+            wave_s: self.wave_time,
+            windows: self.windows.clone(),
+            jitter_s: self.jitter,
+            by: self.by.clone(),
         };
-        self.waves.iter().map(size).collect()
-    }
-
-    fn await_wave(
-        &self,
-        caller: &mut Caller,
-        boxes: &mut Boxes,
-        told: &BTreeSet<String>,
-        version: u64,
-    ) -> Result<(), String> {
-        let until = Instant::now() + Duration::from_secs(self.wave_time);
-        loop {
-            let pending = self.judge(boxes, told, version)?;
-            if pending == 0 {
-                return Ok(());
-            }
-            if Instant::now() >= until {
-                return Err(format!("stopped: {pending} boxes did not confirm in time"));
-            }
-            boxes.take(caller, until)?;
+        plan.check()?;
+        let bundle = read_bytes(&self.bundle)?;
+        let mut course = Course::join(&self.hub)?;
+        if self.detach && !course.is_driven_elsewhere() {
+            return Err("no fleet service runs that it could be left to".to_owned());
         }
-    }
-
-    fn bake(
-        &self,
-        caller: &mut Caller,
-        boxes: &mut Boxes,
-        told: &BTreeSet<String>,
-        version: u64,
-    ) -> Result<(), String> {
-        let until = Instant::now() + Duration::from_secs(self.bake);
-        while boxes.take(caller, until)? {
-            self.judge(boxes, told, version)?;
+        let start = Question::Start(Box::new(plan), bundle);
+        if self.detach {
+            return course.change(&start, &self.shown);
         }
-        Ok(())
-    }
-
-    /// How many are pending; an error when too many failed.
-    fn judge(&self, boxes: &Boxes, told: &BTreeSet<String>, version: u64) -> Result<usize, String> {
-        let fates = told.iter().map(|name| fate(boxes.known.get(name), version));
-        let fates: Vec<Fate> = fates.collect();
-        let count = |wanted| fates.iter().filter(|fate| **fate == wanted).count();
-        let failed = count(Fate::Failed);
-        if failed * 100 > told.len() * self.stop_at {
-            return Err(format!(
-                "stopped: version {version} failed on {failed} of {} boxes; they went back by \
-                 themselves, and no other box is told",
-                told.len()
-            ));
-        }
-        Ok(count(Fate::Pending))
+        course.ask(&start)?;
+        course.follow(&self.shown)
     }
 }
 
-fn fate(status: Option<&Value>, version: u64) -> Fate {
-    let number = |at: &str| status.and_then(|it| it.pointer(at)?.as_u64());
-    if number("/active/version") == Some(version) {
-        Fate::Confirmed
-    } else if [number("/last_failure/version"), number("/refused/version")].contains(&Some(version))
-    {
-        Fate::Failed
-    } else {
-        Fate::Pending
+impl Change {
+    pub(super) fn pause(&self) -> Result<(), String> {
+        self.change(&Question::Pause(self.by.clone()))
+    }
+
+    pub(super) fn abort(&self) -> Result<(), String> {
+        self.change(&Question::Abort(self.by.clone()))
+    }
+
+    /// Whoever drives it goes on with it; if nobody does, this one.
+    pub(super) fn resume(&self) -> Result<(), String> {
+        let mut course = Course::join(&self.hub)?;
+        if course.is_driven_elsewhere() {
+            return course.change(&Question::Resume, &self.shown);
+        }
+        course.ask(&Question::Resume)?;
+        course.follow(&self.shown)
+    }
+
+    fn change(&self, question: &Question) -> Result<(), String> {
+        Course::join(&self.hub)?.change(question, &self.shown)
     }
 }
 
-/// The boxes it is for.
-fn meant(boxes: &Boxes, content: &Bundle) -> Vec<String> {
-    let is_meant = |name: &str, status: &Value| {
-        let groups = status.get("groups").and_then(Value::as_array);
-        let groups: Vec<&str> = groups
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        content.targets.iter().any(|target| match target {
-            Target::Device(device) => device == name,
-            Target::Group(group) => groups.contains(&group.as_str()),
-            Target::Everyone => true,
-        })
-    };
-    let known = boxes.known.iter();
-    let meant = known.filter(|(name, status)| is_meant(name, status));
-    meant.map(|(name, _)| name.clone()).collect()
+impl Watch {
+    pub(super) fn run(&self) -> Result<(), String> {
+        let mut course = Course::watch(&self.hub)?;
+        if self.follow {
+            course.follow(&self.shown)
+        } else {
+            course.show_once(&self.shown)
+        }
+    }
 }
