@@ -2,6 +2,10 @@
 
 mod appliance;
 mod fleet;
+mod fleet_page;
+mod fleet_real;
+mod fleet_rollouts;
 mod ota;
 mod ota_hub;
+mod sim_boxes;
 mod status_page;
