@@ -63,7 +63,7 @@ impl Permissions {
         } else {
             rules.allow.iter().any(|filter| is_subset(subject, filter))
         };
-        allowed && !rules.deny.iter().any(|filter| is_subset(subject, filter))
+        allowed && !rules.deny.iter().any(|filter| denies(filter, subject))
     }
 
     /// Whether subscribing `filter`, alone or in a queue group, is allowed.
@@ -71,10 +71,12 @@ impl Permissions {
     pub fn may_subscribe(&self, filter: &str, queue: Option<&str>) -> bool {
         let rules = &self.subscribe;
         let allowed = rules.allow.is_empty() || {
-            let found = Found::among(&rules.allow, filter, queue);
+            let found = Found::among(&rules.allow, filter, queue, is_subset);
             found.queue.unwrap_or(found.plain)
         };
-        allowed && Found::among(&rules.deny, filter, queue).denies_nothing()
+        allowed
+            && Found::among(&rules.deny, filter, queue, |said, deny| denies(deny, said))
+                .denies_nothing()
     }
 
     /// Whether messages for a subscription to `filter`, alone or in a queue group, must be
@@ -94,7 +96,10 @@ impl Permissions {
     /// spec: nats-server v2.15.1 server/client.go `checkDenySub`
     #[must_use]
     pub fn may_receive(&self, subject: &str, queue: Option<&str>) -> bool {
-        Found::among(&self.subscribe.deny, subject, queue).denies_nothing()
+        Found::among(&self.subscribe.deny, subject, queue, |said, deny| {
+            denies(deny, said)
+        })
+        .denies_nothing()
     }
 }
 
@@ -107,7 +112,12 @@ struct Found {
 }
 
 impl Found {
-    fn among(entries: &[Box<str>], filter: &str, queue: Option<&str>) -> Self {
+    fn among(
+        entries: &[Box<str>],
+        filter: &str,
+        queue: Option<&str>,
+        fits: impl Fn(&str, &str) -> bool,
+    ) -> Self {
         let mut found = Self {
             plain: false,
             queue: None,
@@ -116,7 +126,7 @@ impl Found {
             let Some((subject, named)) = parts(entry) else {
                 continue;
             };
-            if !is_subset(filter, subject) {
+            if !fits(filter, subject) {
                 continue;
             }
             match (named, queue) {
@@ -134,6 +144,24 @@ impl Found {
     fn denies_nothing(&self) -> bool {
         !self.plain && self.queue != Some(true)
     }
+}
+
+/// Whether `deny` is about `said` word by word: wildcards there are words like others, so that
+/// `foo.*` denies to ask for `foo.>`.
+///
+/// spec: nats-server v2.15.1 server/client.go `canSubscribe`
+fn denies(deny: &str, said: &str) -> bool {
+    let mut said = said.split('.');
+    for token in deny.split('.') {
+        match (token, said.next()) {
+            (_, None) => return false,
+            (">", Some(_)) => return true,
+            ("*", Some(_)) => {}
+            (token, Some(other)) if token == other => {}
+            (_, Some(_)) => return false,
+        }
+    }
+    said.next().is_none()
 }
 
 /// The subject of an entry and the queue it is about.
@@ -181,6 +209,27 @@ mod tests {
         assert!(!permissions.may_publish("any"));
         permissions.publish = rules(&["a"], &[]);
         assert!(permissions.may_publish("a") && !permissions.may_publish("b"));
+    }
+
+    #[test]
+    fn a_wildcard_that_is_asked_for_is_denied_as_a_word() {
+        let permissions = Permissions {
+            subscribe: rules(&[], &["foo.*", "*"]),
+            publish: rules(&[], &["foo.*"]),
+            ..Permissions::default()
+        };
+        for (filter, allowed) in [
+            ("foo.>", false),
+            (">", false),
+            ("foo.*", false),
+            ("*", false),
+            ("*.a", true),
+            ("foo.a.>", true),
+            ("bar.>", true),
+        ] {
+            assert_eq!(permissions.may_subscribe(filter, None), allowed, "{filter}");
+        }
+        assert!(!permissions.may_publish("foo.>") && permissions.may_publish("foo"));
     }
 
     #[test]
