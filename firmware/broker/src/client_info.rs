@@ -99,10 +99,6 @@ impl Broker {
             .and_then(Connection::session);
         let own = session.map_or(account, |session| session.account);
         let mut info = self.info_at(slot, own, true);
-        if info.rtt_nanos == 0 {
-            let guess = session.and_then(|session| session.ping.guess);
-            info.rtt_nanos = guess.map_or(0, |rtt| u64::try_from(rtt.as_nanos()).unwrap_or(0));
-        }
         if own != account {
             info.service = self.name_of(account);
         }
@@ -133,7 +129,7 @@ impl Broker {
         };
         info.rtt_nanos = connection
             .session()
-            .and_then(|session| session.ping.rtt)
+            .and_then(|session| session.ping.rtt.or(session.ping.guess))
             .map_or(0, |rtt| u64::try_from(rtt.as_nanos()).unwrap_or(u64::MAX));
         info.details = share.then(|| Box::new(details_of(connection)));
         info

@@ -81,7 +81,7 @@ impl Broker {
             State::Ready(Hello::Connected | Hello::Informed)
         );
         let ping = &mut session.ping;
-        if !told || ping.rtt.is_some() || ping.sent.is_some() {
+        if !told || ping.rtt.or(ping.guess).is_some() || ping.sent.is_some() {
             return;
         }
         ping.out += 1;
