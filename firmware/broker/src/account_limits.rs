@@ -10,7 +10,7 @@ use crate::interest::Interest;
 use crate::links::Scope;
 use crate::mapped_reply::ShownReplies;
 use crate::sharing::Shared;
-use crate::{Broker, Conn, Traffic};
+use crate::{Broker, Conn, Level, Traffic};
 
 impl Broker {
     /// As many account states as the directory has accounts.
@@ -53,6 +53,8 @@ impl Broker {
         for (before, (_, slot)) in (0_u32..).zip(members) {
             if connections_max.is_some_and(|max| before >= max) {
                 let cause = "Maximum Account Connections Exceeded";
+                let logged = self.with_whose(slot, TOO_MANY_CONNECTIONS);
+                self.log_connection(slot, Level::Error, &logged);
                 self.refuse(slot, TOO_MANY_CONNECTIONS, cause);
                 continue;
             }
@@ -69,6 +71,7 @@ impl Broker {
                 Kind::Closing => continue,
             };
             if subs > 0 && self.is_full(id, subs) {
+                self.log_connection(slot, Level::Error, TOO_MANY_SUBS);
                 self.refuse(slot, TOO_MANY_SUBS, "Maximum Subscriptions Exceeded");
             }
         }

@@ -7,7 +7,7 @@ use frond_clock::{Instant, Now, Rng, Timers};
 use frond_subject::TokenHash;
 use frond_wire::{ServerInfo, Step, encode};
 
-use crate::closing::ClosedRing;
+use crate::closing::{ClosedRing, Slow};
 use crate::connection::{Connection, Kind, Session};
 use crate::crossings::Crossings;
 use crate::interest::{Change, Interest, Sub, SubId};
@@ -256,7 +256,7 @@ impl Broker {
             return;
         };
         if cause.starts_with("Slow Consumer") {
-            self.count_slow_consumer(slot);
+            self.count_slow_consumer(slot, Slow::Late);
         }
         self.begin_close(slot, cause, Ending::Gone);
         self.settle();
@@ -381,7 +381,7 @@ impl Broker {
                 }
                 (Err(error), None) => {
                     self.trace_oversized(slot, rest, &error);
-                    self.client_garbage(slot, &error);
+                    self.client_garbage(slot, &error, (buf, *consumed));
                 }
                 (Err(error), Some(link)) => self.link_garbage(link, &error),
             }
@@ -456,7 +456,7 @@ impl Broker {
             if let Some(id) = self.spent.pop() {
                 self.remove_sub(id);
             } else if let Some(slot) = self.overrun.pop() {
-                self.close_slow_consumer(slot);
+                self.close_slow_consumer(slot, Slow::Full);
             } else if let Some(notice) = self.notices.pop_front() {
                 self.publish_notice(&notice);
             } else if let Some(change) = self.changes.pop_front() {

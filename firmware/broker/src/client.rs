@@ -13,13 +13,23 @@ use crate::account_limits::TOO_MANY_CONNECTIONS;
 use crate::broker::{Alarm, Ending, InfoMoment};
 use crate::claimed::jwt_user;
 use crate::connection::{Hello, Kind, Session, State};
+use crate::garbage::parser_error;
+use crate::label::{self, Name};
 use crate::options::Options;
+use crate::proof::{authentication_error, is_object};
 use crate::readiness::Readiness;
 use crate::{Address, Broker, Conn, Level, Output};
 
 impl Broker {
-    pub(crate) fn client_garbage(&mut self, slot: u32, error: &WireError) {
-        self.log_connection(slot, Level::Error, &error.to_string());
+    /// `at` is what was read and where in it the operation begins.
+    pub(crate) fn client_garbage(&mut self, slot: u32, error: &WireError, at: (&[u8], usize)) {
+        let text = match error {
+            WireError::UnknownOperation => parser_error(at.0, at.1),
+            WireError::BadArguments(_)
+            | WireError::ControlLineTooLong
+            | WireError::PayloadTooLarge { .. } => error.to_string(),
+        };
+        self.log_connection(slot, Level::Error, &text);
         let cause = match error {
             WireError::UnknownOperation | WireError::BadArguments(_) => "Protocol Violation",
             WireError::ControlLineTooLong => "Maximum Control Line Exceeded",
@@ -43,7 +53,13 @@ impl Broker {
             Op::Ping => self.client_ping(slot),
             Op::Pong => self.client_pong(slot),
             Op::Connect(json) => self.client_connect(slot, json),
-            Op::Info(_) | Op::Ok => {}
+            Op::Info(json) => {
+                if let Err(error) = is_object(json) {
+                    self.log_connection(slot, Level::Error, &error.to_string());
+                    self.begin_close(slot, "Protocol Violation", Ending::Wanted);
+                }
+            }
+            Op::Ok => {}
             Op::Err(text) => {
                 let text = format!("Client Error '{text}'");
                 self.log_connection(slot, Level::Error, &text);
@@ -144,7 +160,7 @@ impl Broker {
 
     pub(crate) fn auth_timed_out(&mut self, conn: Conn) {
         if let Some(slot) = self.by_conn.get(&conn).copied() {
-            self.log_connection(slot, Level::Error, "authentication timeout");
+            self.log_connection(slot, Level::Debug, "Authentication Timeout");
             self.refuse(slot, "Authentication Timeout", "Authentication Timeout");
         }
     }
@@ -194,20 +210,32 @@ impl Broker {
     }
 
     fn client_connect(&mut self, slot: u32, json: &[u8]) {
-        let connect = match ConnectInfo::parse(json) {
+        let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
+            return;
+        };
+        let connect = match session.options.said().parse_over(json) {
             Ok(connect) => Box::new(connect),
             Err(error) => {
                 self.log_connection(slot, Level::Error, &error.to_string());
                 return self.begin_close(slot, "Protocol Violation", Ending::Wanted);
             }
         };
+        let known = self.still_known(slot, &connect);
         self.unbind_client(slot);
         let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) else {
             return;
         };
         session.state = State::Greeted;
         self.guess_rtt(slot);
-        self.client_judge(slot, connect);
+        match known {
+            Some((identity, offered)) => {
+                self.welcome(slot, identity, connect);
+                if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
+                    session.offered = offered;
+                }
+            }
+            None => self.client_judge(slot, connect),
+        }
     }
 
     fn client_judge(&mut self, slot: u32, connect: Box<ConnectInfo>) {
@@ -217,9 +245,7 @@ impl Broker {
         let Some(session) = connection.session() else {
             return;
         };
-        let brought = connection.upgrade.as_ref();
-        let brought = brought.map(|upgrade| &upgrade.credentials);
-        let given = credentials(&connect, brought);
+        let given = self.given(slot, &connect);
         let caller = connection.caller(PeerKind::Client, self.now.wall);
         match self.directory.authenticate(&given, &session.nonce, &caller) {
             Verdict::Refuse => self.turn_away(slot, &given, &connect),
@@ -260,7 +286,7 @@ impl Broker {
                 }
                 match said {
                     Some(connect) => {
-                        self.turn_away(slot, &credentials(&connect, None), &connect);
+                        self.turn_away(slot, &self.given(slot, &connect), &connect);
                     }
                     None => self.violation(slot, None, Refusal::Credentials),
                 }
@@ -292,10 +318,8 @@ impl Broker {
     }
 
     fn violation(&mut self, slot: u32, said: Option<&ConnectInfo>, why: Refusal) {
-        let text = match said.map_or("", |said| &said.user) {
-            "" => "authentication error".to_owned(),
-            user => format!("authentication error - User {user:?}"),
-        };
+        let given = said.map(|said| self.given(slot, said)).unwrap_or_default();
+        let text = authentication_error(Name::given(&given));
         self.log_connection(slot, Level::Error, &text);
         self.tell_rejected(slot, said, why.cause());
         self.refuse(slot, "Authorization Violation", why.cause());
@@ -313,26 +337,32 @@ impl Broker {
         if !connect.account.is_empty() || connect.new_account {
             return self.violation(slot, Some(&connect), Refusal::Credentials);
         }
-        if !matches!(connect.protocol, 0 | 1) {
+        let verbose = connect.verbose;
+        let given = self.given(slot, &connect);
+        let nobody = identity.user.is_none() && given != Credentials::default();
+        let account = self.name_of(identity.account);
+        let (protocol, headers) = (connect.protocol, connect.headers);
+        let no_responders = connect.no_responders;
+        if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
+            session.options = Options::of(*connect);
+            if session.label.is_empty() {
+                let label = label::of(&session.options, &account, &identity, &given);
+                session.label = label.into();
+            }
+            session.offered = nobody.then(|| Box::new(given));
+            if !identity.name().is_empty() {
+                session.options.user = String::new();
+            }
+        }
+        if !matches!(protocol, 0 | 1) {
             self.log_connection(slot, Level::Error, "invalid client protocol");
             let cause = "Bad Client Protocol Version";
             return self.refuse(slot, "invalid client protocol", cause);
         }
-        if connect.no_responders && !connect.headers {
+        if no_responders && !headers {
             let text = "no responders requires headers support";
             self.log_connection(slot, Level::Error, text);
             return self.refuse(slot, text, "No Responders Requires Headers");
-        }
-        let verbose = connect.verbose;
-        let brought = self.conns.get(slot).and_then(|c| c.upgrade.as_ref());
-        let given = credentials(&connect, brought.map(|upgrade| &upgrade.credentials));
-        let nobody = identity.user.is_none() && given != Credentials::default();
-        if let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) {
-            session.offered = nobody.then(|| Box::new(given));
-            session.options = Options::of(*connect);
-            if !identity.name().is_empty() {
-                session.options.user = String::new();
-            }
         }
         if self.bind_client(slot, identity, Hello::Connected) && verbose {
             self.write(slot, encode::ok);
@@ -356,6 +386,7 @@ impl Broker {
             .is_some_and(|max| state.clients + state.leafs >= max);
         if full {
             let cause = "Maximum Account Connections Exceeded";
+            self.log_connection(slot, Level::Error, TOO_MANY_CONNECTIONS);
             self.refuse(slot, TOO_MANY_CONNECTIONS, cause);
             return false;
         }
@@ -412,28 +443,5 @@ impl Broker {
             Some(max) => i64::try_from(max).unwrap_or(i64::MAX),
             None => -1,
         }
-    }
-}
-
-fn credentials(connect: &ConnectInfo, brought: Option<&Credentials>) -> Credentials {
-    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let said = Credentials {
-        user: some(&connect.user),
-        pass: some(&connect.pass),
-        auth_token: some(&connect.auth_token),
-        nkey: some(&connect.nkey),
-        jwt: some(&connect.jwt),
-        sig: some(&connect.sig),
-        proxy_sig: some(&connect.proxy_sig),
-    };
-    let Some(brought) = brought.cloned() else {
-        return said;
-    };
-    Credentials {
-        user: said.user.or(brought.user),
-        pass: said.pass.or(brought.pass),
-        auth_token: said.auth_token.or(brought.auth_token),
-        jwt: said.jwt.or(brought.jwt),
-        ..said
     }
 }

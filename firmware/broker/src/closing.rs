@@ -104,18 +104,18 @@ impl Broker {
             });
         let fullest = open.max_by_key(|(_, connection)| connection.outbox.len());
         if let Some((slot, _)) = fullest {
-            self.close_slow_consumer(slot);
+            self.close_slow_consumer(slot, Slow::OfAll);
         }
     }
 
-    pub(crate) fn close_slow_consumer(&mut self, slot: u32) {
-        if self.count_slow_consumer(slot) {
+    pub(crate) fn close_slow_consumer(&mut self, slot: u32, why: Slow) {
+        if self.count_slow_consumer(slot, why) {
             self.begin_close(slot, "Slow Consumer (Pending Bytes)", Ending::Wanted);
         }
     }
 
     /// Gives up what waits for a peer that reads too slowly. False when it is being closed already.
-    pub(crate) fn count_slow_consumer(&mut self, slot: u32) -> bool {
+    pub(crate) fn count_slow_consumer(&mut self, slot: u32, why: Slow) -> bool {
         if !self.note_slow_consumer(slot) {
             return false;
         }
@@ -124,8 +124,20 @@ impl Broker {
         };
         let waiting = connection.outbox.len();
         connection.outbox.clear();
-        let text = format!("Slow Consumer Detected: {waiting} bytes waiting");
-        self.log_connection(slot, Level::Warn, &text);
+        match why {
+            Slow::Full => {
+                let max = self.limits.outbox_bytes_max;
+                let text = format!("Slow Consumer Detected: MaxPending of {max} Exceeded");
+                self.log_connection(slot, Level::Info, &text);
+            }
+            Slow::OfAll => {
+                let text = format!(
+                    "Slow Consumer Detected: {waiting} bytes waiting, the most of all connections"
+                );
+                self.log_connection(slot, Level::Warn, &text);
+            }
+            Slow::Late => {}
+        }
         true
     }
 
@@ -137,13 +149,26 @@ impl Broker {
             return;
         };
         if self.note_slow_consumer(slot) {
-            let waiting = self.conns.get(slot).map_or(0, |one| one.outbox.len());
-            let text = format!(
-                "Slow Consumer State: WriteDeadline of {deadline:?} exceeded, {waiting} bytes waiting"
-            );
-            self.log_connection(slot, Level::Warn, &text);
+            self.tell_late(slot, "State", deadline);
         }
         self.settle();
+    }
+
+    /// The same, and that is its end: the shell closes it.
+    pub fn write_too_late(&mut self, now: Now, conn: Conn, deadline: Duration) {
+        self.now = now;
+        if let Some(slot) = self.by_conn.get(&conn).copied() {
+            self.tell_late(slot, "Detected", deadline);
+        }
+    }
+
+    fn tell_late(&mut self, slot: u32, state: &str, deadline: Duration) {
+        let outbox = self.conns.get(slot).map(|connection| &connection.outbox);
+        let (chunks, bytes) = outbox.map_or((0, 0), |out| (out.slices().count(), out.len()));
+        let text = format!(
+            "Slow Consumer {state}: WriteDeadline of {deadline:?} exceeded with {chunks} chunks of {bytes} total bytes."
+        );
+        self.log_connection(slot, Level::Info, &text);
     }
 
     /// False when it is being closed already.
@@ -181,6 +206,17 @@ impl Broker {
         session.offered = None;
         session.asked_again = None;
     }
+}
+
+/// Why a peer counts as one that reads too slowly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slow {
+    /// Too much waits for it.
+    Full,
+    /// Too much waits for all, and most of that for it.
+    OfAll,
+    /// It took too long; the log knows.
+    Late,
 }
 
 /// The latest closed connections.

@@ -106,6 +106,10 @@ pub(crate) struct Session {
     pub(crate) access: Option<Access>,
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
+    /// Whether it had the second `INFO`, or was too old for it.
+    pub(crate) informed: bool,
+    /// What the log says of it behind its mark.
+    pub(crate) label: Box<str>,
     /// What it said to prove who it is while nobody had to.
     pub(crate) offered: Option<Box<Credentials>>,
     /// The question that a new configuration put about it; it goes on meanwhile.
@@ -264,6 +268,8 @@ impl Session {
             identity: None,
             access: None,
             proxy: None,
+            informed: false,
+            label: Box::default(),
             offered: None,
             asked_again: None,
             subs: HashMap::new(),
@@ -304,6 +310,10 @@ impl Session {
         let Some(rule) = self.access.as_ref().and_then(Access::allow_responses) else {
             return;
         };
+        // As nats-server, for which being asked twice uses up an answer.
+        if self.may_publish(reply, now) {
+            return;
+        }
         if self.replies_are_full() {
             self.replies.retain(|_, reply| {
                 rule.max_msgs.is_none_or(|max| reply.used < max)

@@ -21,7 +21,8 @@ impl Broker {
         session.last_in = now;
         if matches!(session.state, State::Ready(Hello::Connected)) {
             session.state = State::Ready(Hello::Informed);
-            if session.options.protocol >= 1 {
+            let first = !core::mem::replace(&mut session.informed, true);
+            if first && session.options.protocol >= 1 {
                 self.send_info(slot, InfoMoment::Connected);
             }
         }

@@ -7,6 +7,7 @@
 use frond_clock::Now;
 
 use crate::account_limits::TOO_MANY_SUBS;
+use crate::closing::Slow;
 use crate::connection::{Kept, Kind};
 use crate::interest::{Owner, Sub};
 use crate::limits::{MODEST_BYTES, SUBSCRIPTION_BYTES, SUBSCRIPTION_TOKEN_BYTES};
@@ -184,7 +185,7 @@ impl Broker {
         );
         self.log_connection(slot, Level::Warn, &text);
         match Excess::of(&kept, outbox) {
-            Excess::Unread => self.close_slow_consumer(slot),
+            Excess::Unread => self.close_slow_consumer(slot, Slow::OfAll),
             Excess::Told(text, cause) => match link {
                 Some(link) => self.evict_link(link, text, cause),
                 None => self.refuse(slot, text, cause),

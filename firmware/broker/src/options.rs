@@ -42,6 +42,24 @@ impl Options {
     }
 }
 
+impl Options {
+    /// As a `CONNECT` that says the same.
+    pub(crate) fn said(&self) -> ConnectInfo {
+        ConnectInfo {
+            echo: self.echo,
+            verbose: self.verbose,
+            pedantic: self.pedantic,
+            headers: self.headers,
+            no_responders: self.no_responders,
+            protocol: self.protocol,
+            name: self.name.clone(),
+            lang: self.lang.clone(),
+            version: self.version.clone(),
+            ..ConnectInfo::default()
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self::of(ConnectInfo::default())

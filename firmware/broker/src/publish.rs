@@ -277,7 +277,9 @@ impl Broker {
     pub(crate) fn publish_violation(&mut self, slot: u32, what: &str, subject: &str) {
         let text = format!("Permissions Violation for Publish {what} \"{subject}\"");
         self.trace_refusal(&text);
-        self.log_connection(slot, Level::Error, &text);
+        let named = if what == "to" { "Subject" } else { "Reply" };
+        let logged = format!("Publish Violation - {named} \"{subject}\"");
+        self.log_connection(slot, Level::Error, &logged);
         self.write(slot, |out| encode::err(out, &text));
     }
 
@@ -305,15 +307,19 @@ fn session_reply(
 }
 
 fn is_reserved(subject: &str, prefixes: &[&str]) -> bool {
-    matches!(subject.as_bytes().first(), Some(b'_' | b'$'))
-        && prefixes.iter().any(|prefix| subject.starts_with(prefix))
+    let fits = |prefix: &&str| {
+        // As nats-server, which lets most of the bare prefixes pass.
+        let is_whole = subject.len() > prefix.len() || ["_R_.", "$NRG."].contains(prefix);
+        is_whole && subject.starts_with(*prefix)
+    };
+    matches!(subject.as_bytes().first(), Some(b'_' | b'$')) && prefixes.iter().any(fits)
 }
 
 /// No client publishes here.
-const RESERVED_SUBJECTS: [&str; 2] = ["_GR_.", "$NRG."];
+const RESERVED_SUBJECTS: [&str; 3] = ["_GR_.", "$GR.", "$NRG."];
 
 /// No client wants answers here.
-const RESERVED_REPLIES: [&str; 3] = ["_R_.", ACK_PREFIX, "_GR_."];
+const RESERVED_REPLIES: [&str; 4] = ["_R_.", ACK_PREFIX, "_GR_.", "$GR."];
 
 /// Replies of JetStream deliveries.
 pub(crate) const ACK_PREFIX: &str = "$JS.ACK.";

@@ -9,6 +9,8 @@ use frond_account::{
 };
 
 use crate::broker::Ending;
+use crate::connection::Session;
+use crate::proof::authentication_error;
 use crate::{Broker, Level, Output};
 
 impl Broker {
@@ -116,7 +118,9 @@ impl Broker {
         if !why.detail().is_empty() {
             self.log_connection(slot, Level::Debug, why.detail());
         }
-        self.log_connection(slot, Level::Error, "authentication error");
+        let session = self.conns.get(slot).and_then(|c| c.session());
+        let text = authentication_error(session.and_then(Session::known_as));
+        self.log_connection(slot, Level::Error, &text);
         self.refuse(slot, "Authorization Violation", why.cause());
     }
 }

@@ -10,7 +10,7 @@ use crate::broker::Ending;
 use crate::claimed::{ACCOUNT_EXPIRED, REVOKED};
 use crate::interest::{Owner, SubId};
 use crate::subscribe::{permissions, violation};
-use crate::{Broker, Conn, Level, Limits, LinkId, ServerFacts};
+use crate::{Broker, Conn, Level, Limits, LinkId, Output, ServerFacts};
 
 impl Broker {
     /// Takes over what changed. Clients whose user is gone or has another secret are closed,
@@ -117,7 +117,16 @@ impl Broker {
         clients.sort_unstable();
         for (_, slot) in clients.into_iter().rev().take(surplus) {
             let cause = "Maximum Connections Exceeded";
-            self.refuse(slot, "maximum connections exceeded", cause);
+            let text = "maximum connections exceeded";
+            let logged = self.with_whose(slot, text);
+            self.log_connection(slot, Level::Error, &logged);
+            self.refuse(slot, text, cause);
+        }
+        if surplus > 0 {
+            self.outputs.push_back(Output::Log {
+                level: Level::Info,
+                text: format!("Closed {surplus} connections to fall within max_connections"),
+            });
         }
     }
 
@@ -177,6 +186,10 @@ impl Broker {
         let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
             return;
         };
+        let whose = match session.known_as() {
+            Some(name) => name.in_words(),
+            None => "User \"N/A\"".to_owned(),
+        };
         let permissions = permissions(session).cloned();
         let mut ids: Vec<SubId> = session.subs.values().copied().collect();
         ids.sort_unstable();
@@ -196,8 +209,19 @@ impl Broker {
                     continue;
                 }
             };
-            let text = violation(&sub.filter, sub.queue.as_deref());
+            let filter = &sub.filter;
+            let group = match sub.queue.as_deref() {
+                Some(queue) => format!(" using queue {queue:?}"),
+                None => String::new(),
+            };
+            let logged =
+                format!("Removed sub {filter:?}{group} (sid {sid:?}) for {whose} - not authorized");
+            let text = violation(filter, sub.queue.as_deref());
             let text = format!("{text} (sid \"{sid}\")");
+            self.outputs.push_back(Output::Log {
+                level: Level::Info,
+                text: logged,
+            });
             self.write(slot, |out| encode::err(out, &text));
             self.remove_sub(id);
         }

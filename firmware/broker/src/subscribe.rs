@@ -28,9 +28,11 @@ impl Broker {
         session.last_in = now;
         let (account, verbose) = (session.account, session.options.verbose);
         let refusal = self.subscribe_refusal(slot, filter, queue);
-        if let Some(refusal) = refusal.or_else(|| self.greed(slot)) {
-            self.log_connection(slot, Level::Error, &refusal);
-            return self.write(slot, |out| encode::err(out, &refusal));
+        if let Some(refusal) = refusal.or_else(|| self.greed(slot).map(Denial::Full)) {
+            let logged = refusal.logged(filter, queue, sid);
+            self.log_connection(slot, Level::Error, &logged);
+            let told = refusal.told(filter, queue);
+            return self.write(slot, |out| encode::err(out, &told));
         }
         let Some(session) = self.conns.get(slot).and_then(|c| c.session()) else {
             return;
@@ -159,23 +161,57 @@ impl Broker {
         }
     }
 
-    fn subscribe_refusal(&self, slot: u32, filter: &str, queue: Option<&str>) -> Option<String> {
+    fn subscribe_refusal(&self, slot: u32, filter: &str, queue: Option<&str>) -> Option<Denial> {
         let session = self.conns.get(slot)?.session()?;
         let allowed = queue != Some(SYSTEM_QUEUE)
             && permissions(session).is_none_or(|p| p.may_subscribe(filter, queue));
         if !allowed {
-            return Some(violation(filter, queue));
+            return Some(Denial::NotAllowed);
         }
         let tokens_max = self.limits.subscription_tokens_max;
         if tokens_max.is_some_and(|max| filter.split('.').count() > max) {
-            return Some(format!("{}, too many tokens", violation(filter, None)));
+            return Some(Denial::TooManyTokens);
         }
         let user = session.identity.as_ref();
         let user = user.and_then(|identity| identity.user.as_deref());
         let own_max = jwt_user(user).and_then(|user| user.subscriptions_max);
         let full = own_max.is_some_and(|max| session.subs.len() as u64 >= max)
             || self.is_full(session.account, session.subs.len());
-        full.then(|| TOO_MANY_SUBS.to_owned())
+        full.then(|| Denial::Full(TOO_MANY_SUBS.to_owned()))
+    }
+}
+
+/// Why a subscription isn't made.
+enum Denial {
+    NotAllowed,
+    TooManyTokens,
+    /// In these words.
+    Full(String),
+}
+
+impl Denial {
+    fn told(&self, filter: &str, queue: Option<&str>) -> String {
+        match self {
+            Self::NotAllowed => violation(filter, queue),
+            Self::TooManyTokens => format!("{}, too many tokens", violation(filter, None)),
+            Self::Full(text) => text.clone(),
+        }
+    }
+
+    /// spec: nats-server v2.15.1 server/client.go `subPermissionViolation`
+    fn logged(&self, filter: &str, queue: Option<&str>, sid: &str) -> String {
+        match (self, queue) {
+            (Self::NotAllowed, None) => {
+                format!("Subscription Violation - Subject {filter:?}, SID {sid}")
+            }
+            (Self::NotAllowed, Some(queue)) => {
+                format!("Subscription Violation - Subject {filter:?}, Queue: {queue:?}, SID {sid}")
+            }
+            (Self::TooManyTokens, _) => {
+                format!("Subscription Violation Too Many Tokens - Subject {filter:?}, SID {sid}")
+            }
+            (Self::Full(text), _) => text.clone(),
+        }
     }
 }
 

@@ -27,18 +27,8 @@ impl Broker {
             return;
         };
         let mark = connection.mark();
-        let who = match connection
-            .session()
-            .and_then(|session| session.identity.as_ref())
-        {
-            Some(identity) if !identity.name().is_empty() => {
-                let account = self.directory.account(identity.account);
-                let account = account.map_or("", |account| &account.name);
-                format!(" - \"{account}/user:{}\"", identity.name())
-            }
-            Some(_) | None => String::new(),
-        };
-        let text = format!("{mark}{who} - {text}");
+        let label = connection.session().map_or("", |session| &session.label);
+        let text = format!("{mark}{label} - {text}");
         self.outputs.push_back(Output::Log { level, text });
     }
 
@@ -222,16 +212,54 @@ fn words(parts: &[&str]) -> String {
         .join(" ")
 }
 
+/// As it came, but for the secrets.
 fn without_secrets(json: &[u8]) -> String {
-    let Ok(serde_json::Value::Object(mut fields)) = serde_json::from_slice(json) else {
-        return "[REDACTED]".to_owned();
+    let hidden = || "[REDACTED]".to_owned();
+    let Ok(text) = core::str::from_utf8(json) else {
+        return hidden();
     };
-    for secret in SECRETS {
-        if let Some(value) = fields.get_mut(*secret) {
-            *value = "[REDACTED]".into();
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some(start) = rest.find('"') {
+        let (before, quoted) = rest.split_at(start);
+        let Some(end) = end_of_string(quoted) else {
+            return hidden();
+        };
+        let (key, after) = quoted.split_at(end);
+        shown.push_str(before);
+        shown.push_str(key);
+        rest = after;
+        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
+        if let Some(value) = value.filter(|_| is_secret(key)) {
+            let end = match value.starts_with('"') {
+                true => end_of_string(value),
+                false => value.find([',', '}']),
+            };
+            let Some(end) = end else {
+                return hidden();
+            };
+            shown.push_str(":\"[REDACTED]\"");
+            rest = value.get(end..).unwrap_or_default();
         }
     }
-    serde_json::Value::Object(fields).to_string()
+    shown.push_str(rest);
+    shown
+}
+
+/// Bytes of the string that `text` begins with, quotes included.
+fn end_of_string(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map(|end| end + 2)
+}
+
+/// Whether this key, in quotes, is a secret's in any spelling.
+fn is_secret(key: &str) -> bool {
+    let key: Option<String> = serde_json::from_str(key).ok();
+    key.is_none_or(|key| SECRETS.contains(&key.to_lowercase().as_str()))
 }
 
 #[cfg(test)]
@@ -270,6 +298,16 @@ mod tests {
             line.contains(r#""user":"a""#) && !line.contains("hush"),
             "{line}"
         );
-        assert!(!describe(&Op::Connect(b"hush")).contains("hush"));
+        let spelt =
+            br#"{"name":"\"pass\":","PASS": "hu\"sh","p\u0061ss":"hush","sig" : 7, "b":"c"}"#;
+        let line = describe(&Op::Connect(spelt));
+        assert_eq!(
+            line,
+            concat!(
+                r#"CONNECT {"name":"\"pass\":","PASS":"[REDACTED]","p\u0061ss":"[REDACTED]""#,
+                r#","sig":"[REDACTED]", "b":"c"}"#
+            )
+        );
+        assert!(!describe(&Op::Connect(br#"{"pass":"hush"#)).contains("hush"));
     }
 }

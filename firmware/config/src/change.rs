@@ -236,6 +236,21 @@ impl Changes {
         self.options.is_empty() && self.remotes.is_empty() && self.cluster.is_none()
     }
 
+    /// What the log says of them, one by one. As nats-server, which takes users and accounts
+    /// never for the same, these are named always.
+    pub fn lines(&self) -> Vec<String> {
+        let always = [Reloadable::Users, Reloadable::Accounts].into_iter();
+        let missing =
+            always.filter(|option| self.options.iter().all(|change| change.option != *option));
+        let missing = missing.map(|option| Change {
+            option,
+            value: String::new(),
+        });
+        let mut all: Vec<Change> = self.options.iter().cloned().chain(missing).collect();
+        all.sort_by_key(|change| change.option);
+        all.iter().map(Change::to_string).collect()
+    }
+
     fn note<T: PartialEq>(
         &mut self,
         option: Reloadable,

@@ -81,6 +81,12 @@ impl Node {
         self.settle(now);
     }
 
+    /// A peer was late and is given no more time: the shell closes it.
+    pub fn write_too_late(&mut self, now: Now, conn: Conn, deadline: Duration) {
+        self.broker.write_too_late(now, conn, deadline);
+        self.settle(now);
+    }
+
     /// The shell holds so many bytes for a connection. Whether something is to be done now that
     /// [`Node::poll`] tells.
     pub fn hold(&mut self, now: Now, conn: Conn, bytes: usize) -> bool {

@@ -34,7 +34,7 @@ impl Node {
         if former.cluster != self.config.cluster && self.routes.is_some() {
             self.reload_routes(now, &former.cluster);
         }
-        for change in &changes.options {
+        for change in changes.lines() {
             let text = format!("Reloaded: {change}");
             self.outputs.push_back(Output::Log {
                 level: Level::Info,

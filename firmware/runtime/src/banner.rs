@@ -24,7 +24,11 @@ pub(crate) fn starting(product: &Product, facts: &ServerFacts, options: &Options
         tracing::info!("{line}");
     }
     match &options.path {
-        Some(path) => tracing::info!("Using configuration file: {}", path.display()),
+        Some(path) => tracing::info!(
+            "Using configuration file: {} ({})",
+            path.display(),
+            options.digest
+        ),
         None => tracing::info!("No configuration file: flags and defaults apply"),
     }
     for warning in &options.warnings {

@@ -148,8 +148,9 @@ fn tell_valid(options: &Options) -> Result<(), String> {
         eprint(&format!("{}: {note}", program()));
     }
     eprint(&format!(
-        "{}: configuration file {path} is valid",
-        program()
+        "{}: configuration file {path} is valid ({})",
+        program(),
+        options.digest
     ));
     Ok(())
 }

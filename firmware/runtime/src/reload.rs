@@ -17,7 +17,7 @@ pub(crate) fn reload(
 ) -> Result<(), String> {
     let done = try_reload(core, options, log, reread);
     match &done {
-        Ok(()) => tracing::info!("Reloaded server configuration"),
+        Ok(()) => tracing::info!("Reloaded server configuration ({})", options.digest),
         Err(why) => tracing::error!("Failed to reload server configuration: {why}"),
     }
     done

@@ -285,16 +285,17 @@ impl Server {
             let deadline = self.core.arm();
             tokio::select! {
                 biased;
-                Some(order) = self.orders.recv() => match order {
-                    Order::Stop(name) => {
+                Some(order) = self.orders.recv() => {
+                    if let Some(name) = order.signal() {
                         tracing::info!("Trapped {name:?} signal");
-                        break;
                     }
-                    Order::End => break,
-                    Order::LameDuck => self.lame_duck(),
-                    Order::Reload => drop(self.reload(hands, keeper.as_ref())),
-                    Order::Reopen => reopen(hands.log),
-                },
+                    match order {
+                        Order::Stop(_) | Order::End => break,
+                        Order::LameDuck => self.lame_duck(),
+                        Order::Reload => drop(self.reload(hands, keeper.as_ref())),
+                        Order::Reopen => reopen(hands.log),
+                    }
+                }
                 Some(event) = self.disk_events.recv() => self.on_disk(event),
                 () = self.core.alarm.notified() => {}
                 news = news(keeper.as_mut()) => if let Some(keeper) = &mut keeper {

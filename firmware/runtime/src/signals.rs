@@ -19,6 +19,19 @@ pub(crate) enum Order {
     Reopen,
 }
 
+impl Order {
+    /// The signal it came by, if by any, as Go names it.
+    pub(crate) const fn signal(self) -> Option<&'static str> {
+        match self {
+            Self::Stop(name) => Some(name),
+            Self::LameDuck => Some("user defined signal 2"),
+            Self::Reload => Some("hangup"),
+            Self::Reopen => Some("user defined signal 1"),
+            Self::End => None,
+        }
+    }
+}
+
 /// Listens for signals until the task is aborted.
 ///
 /// # Errors

@@ -59,6 +59,14 @@ impl ConnectInfo {
     pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
         go_json::from_slice(json)
     }
+
+    /// The same for a client that said something before: what it doesn't name stays.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_over(&self, json: &[u8]) -> Result<Self, serde_json::Error> {
+        go_json::from_slice_over(self, json)
+    }
 }
 
 impl Default for ConnectInfo {
@@ -100,6 +108,18 @@ mod tests {
         let read = ConnectInfo::parse(b"{}").unwrap();
         assert_eq!(read, ConnectInfo::default());
         assert!(read.verbose && read.pedantic && read.echo);
+    }
+
+    #[test]
+    fn what_a_second_one_does_not_name_stays() {
+        let first = ConnectInfo::parse(br#"{"verbose":false,"echo":false,"name":"a"}"#).unwrap();
+        let second = first.parse_over(br#"{"NAME":"b","echo":null}"#).unwrap();
+        let expected = ConnectInfo {
+            name: "b".into(),
+            ..first.clone()
+        };
+        assert_eq!(second, expected);
+        assert!(first.parse_over(b"7").is_err());
     }
 
     #[test]

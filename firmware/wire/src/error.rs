@@ -10,7 +10,7 @@ pub enum WireError {
     #[error("maximum control line exceeded")]
     ControlLineTooLong,
     /// The announced size is over [`crate::Limits::payload_bytes_max`].
-    #[error("maximum payload violation: {size} vs {max} bytes")]
+    #[error("maximum payload exceeded: {size} vs {max}")]
     PayloadTooLarge {
         /// What the peer announced, in bytes.
         size: usize,

@@ -41,6 +41,30 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Err
     serde_json::from_value(Value::Object(fields.collect()))
 }
 
+/// The same over what is there already: keys that are absent keep its values.
+///
+/// # Errors
+/// As [`from_slice`].
+pub fn from_slice_over<T: Serialize + DeserializeOwned>(
+    former: &T,
+    json: &[u8],
+) -> Result<T, serde_json::Error> {
+    let object: Option<Map<String, Value>> = serde_json::from_slice(json)?;
+    let mut fields = match serde_json::to_value(former)? {
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    };
+    let named = object.into_iter().flatten();
+    fields.extend(
+        named
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.to_lowercase(), value)),
+    );
+    serde_json::from_value(Value::Object(fields))
+}
+
 struct Go;
 
 impl Formatter for Go {

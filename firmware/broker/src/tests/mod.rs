@@ -4,6 +4,7 @@ mod bad_input;
 mod delivery;
 mod line_trace;
 mod links;
+mod log_lines;
 mod memory;
 mod msgtrace;
 mod permissions;

@@ -52,6 +52,11 @@ fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
         let got = between("port: 4222", new).unwrap();
         let shown: Vec<_> = got.options.iter().map(ToString::to_string).collect();
         assert_eq!(shown.join(", "), want, "{new}");
+        // As nats-server says it with each reload.
+        for always in ["authorization users", "accounts"] {
+            let named = got.lines().iter().filter(|line| *line == always).count();
+            assert_eq!(named, 1, "{new}");
+        }
         let again = between(new, new).unwrap();
         // The files of TLS may have changed.
         let files = |change: &&Change| change.option == Reloadable::Tls;

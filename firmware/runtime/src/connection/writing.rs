@@ -1,7 +1,7 @@
 //! Writing to a peer, and what is done when it is slow.
 
 use frond_broker::Outbox;
-use frond_node::Late;
+use frond_node::{Late, Node};
 use tokio::time::Instant;
 
 use super::{Connection, Socket};
@@ -90,10 +90,13 @@ impl Connection {
             Late::Close => false,
             Late::Retry => self.socket.pace.get().moved,
         };
+        let now = self.core.clock().now();
         if !goes_on {
+            let deadline = self.socket.rule.deadline;
+            let node = |node: &mut Node| node.write_too_late(now, self.conn, deadline);
+            self.core.with_node(node);
             return false;
         }
-        let now = self.core.clock().now();
         self.core.with_node(|node| {
             let waiting = node.outbox(self.conn).map_or(0, |outbox| outbox.len());
             let waiting = waiting + self.socket.line.unsent_bytes();

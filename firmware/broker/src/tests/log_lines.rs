@@ -1,0 +1,106 @@
+//! What the log says of clients, in nats-server's words.
+
+use frond_account::{Directory, Login, Permissions, Secret, SubjectRules, UserPlan};
+
+use super::world::{World, login, plan, user};
+use crate::{Conn, Level, Limits, Output};
+
+fn world() -> World {
+    let bound = Permissions {
+        subscribe: SubjectRules {
+            allow: vec!["ok".into()],
+            deny: Vec::new(),
+        },
+        publish: SubjectRules {
+            allow: vec!["ok".into()],
+            deny: Vec::new(),
+        },
+        allow_responses: None,
+    };
+    let token = UserPlan {
+        login: Login::Token(Secret::new("t")),
+        ..user("x", "B", None)
+    };
+    let users = vec![user("a", "A", None), user("p", "A", Some(bound)), token];
+    let limits = Limits {
+        payload_bytes_max: Some(10),
+        subscription_tokens_max: Some(2),
+        ..Limits::default()
+    };
+    World::new(Directory::build(&plan(users), None).unwrap(), limits)
+}
+
+/// The errors logged while the connection says this, without its address.
+fn errors(world: &mut World, conn: Conn, says: &str) -> Vec<String> {
+    world.outputs.clear();
+    world.say(conn, says);
+    let lines = std::mem::take(&mut world.outputs).into_iter();
+    let errors = lines.filter_map(|output| {
+        let Output::Log {
+            level: Level::Error,
+            text,
+        } = output
+        else {
+            return None;
+        };
+        let mark = format!("cid:{} - ", conn.0);
+        Some(text.split_once(&mark).unwrap().1.to_owned())
+    });
+    errors.collect()
+}
+
+fn named(user: &str) -> String {
+    login(user).replace('}', r#","name":"n","lang":"go","version":"1.2"}"#)
+}
+
+#[test]
+fn what_a_client_may_not_do_is_logged_with_who_it_is() {
+    let mut world = world();
+    let p = world.client(&named("p"));
+    let who = r#""v1.2:go:n" - "A/user:p" - "#;
+    for (says, logged) in [
+        ("PUB no 0\r\n\r\n", r#"Publish Violation - Subject "no""#),
+        (
+            "PUB ok _R_.x 0\r\n\r\n",
+            r#"Publish Violation - Reply "_R_.x""#,
+        ),
+        (
+            "SUB no 1\r\n",
+            r#"Subscription Violation - Subject "no", SID 1"#,
+        ),
+        (
+            "SUB no q 2\r\n",
+            r#"Subscription Violation - Subject "no", Queue: "q", SID 2"#,
+        ),
+        ("PUB ok 11\r\n", "maximum payload exceeded: 11 vs 10"),
+    ] {
+        assert_eq!(errors(&mut world, p, says), [format!("{who}{logged}")]);
+    }
+    let a = world.client(&login("a"));
+    let logged = errors(&mut world, a, "SUB a.b.c 1\r\n");
+    let who = r#""A/user:a" - Subscription Violation Too Many Tokens - Subject "a.b.c", SID 1"#;
+    assert_eq!(logged, [who]);
+    let logged = errors(&mut world, a, "PING\r\nFOO\r\n");
+    let text = r#""A/user:a" - Client parser ERROR, state=0, i=6: proto='"FOO\r"...'"#;
+    assert_eq!(logged, [text]);
+    let token = world.client(r#"{"verbose":false,"auth_token":"t"}"#);
+    assert_eq!(
+        errors(&mut world, token, "PUB _GR_.a 0\r\n\r\n"),
+        [r#""B/token" - Publish Violation - Subject "_GR_.a""#]
+    );
+}
+
+#[test]
+fn who_is_not_let_in_is_named_as_it_says() {
+    for (says, logged) in [
+        (r#""user":"a","pass":"x""#, r#" - User "a""#),
+        (r#""auth_token":"x""#, r#" - Token "[REDACTED]""#),
+        (r#""nkey":"UX","sig":"x""#, r#" - Nkey "UX""#),
+        (r#""verbose":false"#, ""),
+    ] {
+        let mut world = world();
+        let conn = world.connect();
+        let found = errors(&mut world, conn, &format!("CONNECT {{{says}}}\r\n"));
+        assert_eq!(found, [format!("authentication error{logged}")]);
+    }
+}
