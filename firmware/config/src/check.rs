@@ -94,7 +94,7 @@ impl Checker<'_> {
             self.error(&["server_name"], "server name cannot contain spaces", "");
         }
         if let Some(advertise) = &config.client_advertise
-            && !is_host_port(advertise)
+            && !(is_host_port(advertise) || is_host_port(&format!("x{advertise}")))
         {
             let text = format!("invalid ClientAdvertise value of {advertise}");
             self.error(&["client_advertise"], text, "write host:port");

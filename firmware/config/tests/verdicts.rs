@@ -136,8 +136,8 @@ fn ours_say_more_where_nats_server_says_too_little() {
         ),
         ("port: 70000", &["x.conf:1:1: invalid port 70000"]),
         (
-            "ping_interval: \"-1s\"",
-            &["x.conf:1:1: invalid ping_interval, needs to be positive"],
+            "write_deadline: \"-1s\"",
+            &["x.conf:1:1: invalid write_deadline, needs to be positive"],
         ),
         (
             "leafnodes { remotes: [ { url: \"localhost:7422\" } ] }",

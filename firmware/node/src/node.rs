@@ -490,10 +490,9 @@ pub(crate) fn advertised(config: &Config, port: u16) -> (String, u16) {
         Some((host, digits))
             if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) =>
         {
-            (
-                host.trim_matches(['[', ']']).to_owned(),
-                digits.parse().unwrap_or(port),
-            )
+            let named = Some(host.trim_matches(['[', ']'])).filter(|host| !host.is_empty());
+            let host = named.unwrap_or(&config.host).to_owned();
+            (host, digits.parse().unwrap_or(port))
         }
         Some(_) | None => (advertise.clone(), port),
     }

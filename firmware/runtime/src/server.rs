@@ -259,7 +259,10 @@ impl Server {
             self.traces.write_pid(Path::new(path))?;
         }
         if let Some(dir) = &config.ports_file_dir {
-            self.traces.write_ports(Path::new(dir), ports)?;
+            // As nats-server, which runs without it.
+            if let Err(why) = self.traces.write_ports(Path::new(dir), ports) {
+                tracing::error!("Error writing ports file ({dir}): {why}");
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@ use crate::limits::AUTH_TIMEOUT_SECONDS_ADVISED;
 use crate::nkey;
 use crate::options::callout::AuthCallout;
 use crate::options::permissions::{self, Permissions};
+use crate::options::sizes::{below_zero, is_below_zero};
 use crate::position::Position;
 use crate::report::{Report, set};
 use crate::secret::Secret;
@@ -203,6 +204,10 @@ pub(crate) fn timeout(
     block: &str,
     report: &mut Report,
 ) -> Option<Duration> {
+    if is_below_zero(value) {
+        report.note(&value.at, below_zero(key));
+        return None;
+    }
     let seconds = match &value.kind {
         Kind::Integer(n) => u64::try_from(*n).ok().map(Duration::from_secs),
         Kind::Float(f) => Duration::try_from_secs_f64(*f).ok(),

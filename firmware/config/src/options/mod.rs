@@ -26,6 +26,7 @@ pub(crate) mod proxies;
 pub(crate) mod remote;
 pub(crate) mod remote_proxy;
 pub(crate) mod server;
+pub(crate) mod sizes;
 pub(crate) mod tls;
 pub(crate) mod url;
 pub(crate) mod websocket;

@@ -1,5 +1,5 @@
 use crate::config::Config;
-use crate::limits::{LAME_DUCK_SECONDS_MIN, PAYLOAD_BYTES_MAX};
+use crate::limits::LAME_DUCK_SECONDS_MIN;
 use crate::options::accounts;
 use crate::options::appliance::Appliance;
 use crate::options::auth::{Authorization, Names};
@@ -11,6 +11,9 @@ use crate::options::mappings;
 use crate::options::ocsp::{Ocsp, OcspCache};
 use crate::options::ota::Ota;
 use crate::options::proxies::Proxies;
+use crate::options::sizes::{
+    below_zero, is_below_zero, set_payload, set_pending, set_size, settle_payload,
+};
 use crate::options::tls::{Side, Tls};
 use crate::options::websocket::WebSocket;
 use crate::report::{Port, Report, set};
@@ -137,6 +140,7 @@ pub(crate) fn read(map: &Map, config: &mut Config, report: &mut Report) {
         }
     }
     addresses.apply(config);
+    settle_payload(&mut config.limits);
     wait_for_tls(map, config);
 }
 
@@ -310,8 +314,8 @@ fn read_limits(key: &str, entry: &Entry, limits: &mut Limits, report: &mut Repor
             None => {}
         },
         "max_control_line" => set_size(&mut limits.max_control_line, entry, report),
-        "max_payload" => set_size(&mut limits.max_payload, entry, report),
-        "max_pending" => set(&mut limits.max_pending, report.limit(value).flatten()),
+        "max_payload" => set_payload(&mut limits.max_payload, entry, report),
+        "max_pending" => set_pending(limits, value, report),
         "max_connections_memory" => {
             set(&mut limits.max_connections_memory, report.limit(value));
         }
@@ -326,38 +330,17 @@ fn read_limits(key: &str, entry: &Entry, limits: &mut Limits, report: &mut Repor
     true
 }
 
-/// A size of at most 31 bits; zero is the default.
-fn set_size(target: &mut u64, entry: &Entry, report: &mut Report) {
-    let value = &entry.value;
-    match report.integer(value) {
-        Some(n) if n > PAYLOAD_BYTES_MAX => {
-            report.error(
-                &value.at,
-                format!("{} value is too big", entry.key),
-                "at most 2 GiB - 1",
-            );
-        }
-        Some(n) if n < 0 => {
-            report.error(
-                &value.at,
-                format!("{n} is negative"),
-                "write a size such as 1MB",
-            );
-        }
-        Some(n) => set(target, u64::try_from(n).ok().filter(|n| *n > 0)),
-        None => {}
-    }
-}
-
 fn read_times(key: &str, value: &Value, config: &mut Config, report: &mut Report) -> bool {
     let positive = |d: Option<Duration>| d.filter(|d| !d.is_zero());
     match key {
+        "ping_interval" if is_below_zero(value) => report.note(&value.at, below_zero(key)),
         "ping_interval" => {
             set(
                 &mut config.ping_interval,
                 positive(report.duration(key, value)),
             );
         }
+        "ping_max" if is_below_zero(value) => report.note(&value.at, below_zero(key)),
         "ping_max" => {
             set(&mut config.ping_max, report.count(value).filter(|n| *n > 0));
         }

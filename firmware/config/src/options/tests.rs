@@ -55,6 +55,48 @@ fn zero_means_the_default_except_for_connections() {
 }
 
 #[test]
+fn numbers_below_zero_start_as_with_nats_server() {
+    let plain = Config::default();
+    for text in [
+        "max_control_line: -1",
+        "ping_max: -1",
+        "ping_interval: \"-1s\"",
+        "ping_interval: -1",
+        "authorization { timeout: -1 }",
+        "authorization { timeout: \"-2s\" }",
+    ] {
+        let got = config(text);
+        assert_eq!(got.limits, plain.limits, "{text}");
+        assert_eq!(
+            (got.ping_interval, got.ping_max, got.authorization.timeout),
+            (
+                plain.ping_interval,
+                plain.ping_max,
+                plain.authorization.timeout
+            ),
+            "{text}"
+        );
+        assert_eq!(notes(text).len(), 1, "{text}");
+    }
+    for (text, most) in [
+        ("max_payload: -1", 67_108_864),
+        ("max_payload: -1\nmax_pending: 1000", 1000),
+        ("max_pending: 1000\nmax_payload: -5", 1000),
+        ("max_payload: -1\nmax_connections_memory: 8000", 1000),
+    ] {
+        assert_eq!(config(text).limits.max_payload, most, "{text}");
+        assert!(config(text).check().is_ok(), "{text}");
+    }
+    assert_eq!(
+        errors("max_pending: -1"),
+        [
+            "x.conf:1:1: max_payload (1048576) cannot be higher than max_pending (-1) (raise max_pending)"
+        ]
+    );
+    assert!(config("client_advertise: \":5\"").check().is_ok());
+}
+
+#[test]
 fn slow_writes_have_a_policy() {
     let read = |text: &str| {
         let config = config(text);
