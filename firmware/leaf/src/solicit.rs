@@ -417,15 +417,20 @@ impl Solicit {
         if known.as_deref() == Some(words) && !self.is_report_due(up.server()) {
             return;
         }
-        let what = if was_up { "lost" } else { "can't attach to" };
         let account = &self.remote.account;
         let pause = pause.as_secs().max(1);
-        up.log(
-            Level::Warn,
-            format!(
-                "leafnode: account {account:?} {what} hub at {place}: {words}; trying again every {pause} s or so"
-            ),
+        if was_up {
+            let text = format!(
+                "leafnode: account {account:?} lost hub at {place}: {words}; trying again every {pause} s or so"
+            );
+            return up.log(Level::Warn, text);
+        }
+        // As nats-server begins it.
+        let attempt = self.attempts.max(1);
+        let text = format!(
+            "Error trying to connect as leafnode to remote server {place:?} (attempt {attempt}): {words}; account {account:?} tries again every {pause} s or so"
         );
+        up.log(Level::Error, text);
     }
 
     /// spec: nats-server v2.15.1 server/server.go `shouldReportConnectErr`

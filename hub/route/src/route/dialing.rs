@@ -128,11 +128,12 @@ impl Route {
         dialed.logged = Some(words.to_owned());
         // One of the routes to a server speaks for all.
         if dialed.account.is_none() && dialed.reason == Reason::Configured {
+            // As nats-server begins it.
+            let (attempt, target) = (dialed.attempts.max(1), &dialed.target);
             let text = format!(
-                "route: no connection to {}: {words}; trying again",
-                dialed.target
+                "Error trying to connect to route (attempt {attempt}): {target}: {words}; trying again"
             );
-            up.log(Level::Warn, text);
+            up.log(Level::Error, text);
         }
     }
 }
