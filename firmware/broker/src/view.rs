@@ -7,7 +7,7 @@ use frond_account::{AccountId, Directory, PeerKind, TlsSession, Transport, User}
 use frond_clock::Timestamp;
 
 use crate::connection::{Kind, State};
-use crate::interest::{InterestCounts, Owner};
+use crate::interest::{InterestCounts, Owner, Tie};
 use crate::links::LinkSlot;
 use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Traffic};
 
@@ -101,6 +101,8 @@ pub struct SubView<'a> {
     pub max: u64,
     /// Whose it is; 0 is this server, a link has its connection's number.
     pub cid: u64,
+    /// Whether it stands in the exporting account for one of an importer.
+    pub is_shadow: bool,
 }
 
 /// An account as monitoring shows it.
@@ -207,6 +209,7 @@ impl Broker {
                 msgs: sub.delivered,
                 max: sub.max,
                 cid: connection.map_or(0, |connection| connection.conn.0),
+                is_shadow: matches!(sub.tie, Tie::Shadow(_)),
             }
         })
     }

@@ -98,7 +98,9 @@ pub(crate) fn connections(view: &View<'_>, with_subs: bool) -> Vec<Connection> {
     rows.extend(up(view).filter_map(|(conn, status)| link_row(view, conn, &status)));
     if with_subs {
         let mut subs: BTreeMap<u64, Vec<Subscription>> = BTreeMap::new();
-        for sub in view.broker.subscriptions() {
+        // What a client said, not what follows from it elsewhere.
+        let own = view.broker.subscriptions().filter(|sub| !sub.is_shadow);
+        for sub in own {
             subs.entry(sub.cid)
                 .or_default()
                 .push(subscription(view, &sub));
