@@ -120,10 +120,10 @@ impl Directory {
         }
         let maps = self.maps_cert(caller);
         let nobody = self.nobody_for(caller);
-        if let Some(user) = nobody.filter(|_| !maps && says_nothing(given)) {
+        if let Some(user) = nobody.filter(|_| !maps && says_nothing(given, logins)) {
             return Verdict::Accept(Identity::of(user));
         }
-        if !maps && says_nothing(given) && self.takes_nobody_from(caller) {
+        if !maps && says_nothing(given, logins) && self.takes_nobody_from(caller) {
             return Verdict::Accept(Identity::nobody(self.default_account()));
         }
         // Only what somebody here has is looked at: a client may offer all it has.
@@ -216,9 +216,12 @@ fn by_secret(user: &Arc<User>, given: &str) -> Verdict {
     }
 }
 
-fn says_nothing(given: &Credentials) -> bool {
-    [&given.user, &given.pass, &given.auth_token, &given.nkey]
+/// A key says nothing where nobody has one.
+fn says_nothing(given: &Credentials, logins: &Logins) -> bool {
+    let key = Some(&given.nkey).filter(|_| !logins.nkeys.is_empty());
+    [&given.user, &given.pass, &given.auth_token]
         .into_iter()
+        .chain(key)
         .all(|part| non_empty(part).is_none())
 }
 

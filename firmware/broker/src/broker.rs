@@ -63,6 +63,8 @@ pub struct Broker {
     pub(crate) stock: Rc<Stock>,
     /// Whether some receiver can hardly follow, since this was last asked.
     pub(crate) stalled: bool,
+    /// When the log last had one who was held back.
+    pub(crate) stall_told: Option<Instant>,
     pub(crate) clients: usize,
     pub(crate) strangers: Strangers,
     pub(crate) refrains: Refrains,
@@ -138,6 +140,7 @@ impl Broker {
             overrun: Vec::new(),
             stock: Rc::default(),
             stalled: false,
+            stall_told: None,
             clients: 0,
             strangers: Strangers::default(),
             refrains: Refrains::default(),

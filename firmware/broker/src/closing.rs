@@ -162,6 +162,15 @@ impl Broker {
         }
     }
 
+    /// Tells a client why it may not stay, and closes it.
+    pub fn dismiss(&mut self, now: Now, conn: Conn, text: &str, cause: &str) {
+        self.now = now;
+        if let Some(slot) = self.by_conn.get(&conn).copied() {
+            self.refuse(slot, text, cause);
+        }
+        self.settle();
+    }
+
     fn tell_late(&mut self, slot: u32, state: &str, deadline: Duration) {
         let outbox = self.conns.get(slot).map(|connection| &connection.outbox);
         let (chunks, bytes) = outbox.map_or((0, 0), |out| (out.slices().count(), out.len()));

@@ -106,6 +106,8 @@ pub(crate) struct Session {
     pub(crate) access: Option<Access>,
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
+    /// When it was held back last, and how long together with those just before.
+    pub(crate) stall: (Instant, Duration),
     /// Whether it had the second `INFO`, or was too old for it.
     pub(crate) informed: bool,
     /// What the log says of it behind its mark.
@@ -268,6 +270,7 @@ impl Session {
             identity: None,
             access: None,
             proxy: None,
+            stall: (now, Duration::ZERO),
             informed: false,
             label: Box::default(),
             offered: None,

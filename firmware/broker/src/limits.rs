@@ -77,6 +77,14 @@ pub(crate) const REFRAIN_EVERY: Duration = Duration::from_secs(600);
 /// Things that are remembered for that.
 pub(crate) const REFRAINS_MAX: usize = 256;
 
+/// Shorter times a client is held back are not told.
+///
+/// spec: nats-server v2.15.1 server/client.go `stallClientMaxDuration`
+pub(crate) const STALL_TOLD_FROM: Duration = Duration::from_millis(5);
+
+/// How often the log tells of a client that was held back.
+pub(crate) const STALLS_TOLD_EVERY: Duration = Duration::from_secs(1);
+
 /// Strangers that were let go are told of this often.
 pub(crate) const STRANGERS_TOLD_EVERY: Duration = Duration::from_secs(10);
 

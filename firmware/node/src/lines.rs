@@ -87,6 +87,18 @@ impl Node {
         self.settle(now);
     }
 
+    /// A peer that was greeted is told why it may not stay.
+    pub fn dismiss(&mut self, now: Now, conn: Conn, text: &str, cause: &str) {
+        self.broker.dismiss(now, conn, text, cause);
+        self.settle(now);
+    }
+
+    /// A client was held back for so long.
+    pub fn producer_stalled(&mut self, now: Now, conn: Conn, time: Duration) {
+        self.broker.producer_stalled(now, conn, time);
+        self.settle(now);
+    }
+
     /// The shell holds so many bytes for a connection. Whether something is to be done now that
     /// [`Node::poll`] tells.
     pub fn hold(&mut self, now: Now, conn: Conn, bytes: usize) -> bool {

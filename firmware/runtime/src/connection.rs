@@ -244,12 +244,21 @@ impl Connection {
                         return "Slow Consumer (Write Deadline)";
                     }
                 }
-                () = stall(), if stalled => self.next = Next::Turn,
+                () = stall(), if stalled => self.go_on(),
                 () = yield_now(), if left => self.feed_rest(),
                 () = socket.changed.notified() => {}
                 () = self.core.caught_up.notified(), if !self.core.may_read() => {}
             }
         }
+    }
+
+    /// It waited for those it writes to.
+    fn go_on(&mut self) {
+        self.next = Next::Turn;
+        let now = self.core.clock().now();
+        self.core
+            .with_node(|node| node.producer_stalled(now, self.conn, STALL_WAIT));
+        self.core.settle();
     }
 
     /// Tells the node when what is held for this connection changed.

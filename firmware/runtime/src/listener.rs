@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use frond_account::Transport;
-use frond_broker::{Address, Arrival, PeerAddr, Security};
+use frond_broker::{Address, Arrival, Conn, PeerAddr, Security};
 use frond_config::HandshakeFirst;
 use frond_node::{Input, Listener};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -150,15 +150,15 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     }
     let relay = relay_of(core, kind);
     let Some(context) = context else {
-        return begin(core, line, kind, Start::plain(relay));
+        begin(core, line, kind, Start::plain(relay));
+        return;
     };
     if !context.may_begin(core.clock().now().mono.as_nanos() / 1_000_000_000) {
-        let _ = line.stream().try_write(THROTTLED);
-        return;
+        return turn_away(core, line, kind, context, relay);
     }
     match context.first() {
         HandshakeFirst::No if !matches!(kind, Listener::Route | Listener::Gateway) => {
-            begin(core, line, kind, Start::upgrade(core, kind, context, relay))
+            begin(core, line, kind, Start::upgrade(core, kind, context, relay));
         }
         // Other servers say nothing before they are encrypted.
         HandshakeFirst::No | HandshakeFirst::Yes | HandshakeFirst::Auto(_) => {
@@ -172,8 +172,23 @@ fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
     }
 }
 
+/// Too many came in this second. A client is greeted first, as nats-server does; who waits for TLS
+/// is not.
+fn turn_away(core: &Rc<Core>, line: Line, kind: Listener, context: Rc<Inbound>, relay: Relay) {
+    if kind == Listener::Client && matches!(context.first(), HandshakeFirst::No) {
+        let conn = begin(core, line, kind, Start::upgrade(core, kind, context, relay));
+        let now = core.clock().now();
+        let cause = "Maximum Connections Exceeded";
+        core.with_node(|node| node.dismiss(now, conn, THROTTLED, cause));
+        return core.settle();
+    }
+    let _ = line
+        .stream()
+        .try_write(format!("-ERR '{THROTTLED}'\r\n").as_bytes());
+}
+
 /// Said to whom a `connection_rate_limit` turns away.
-const THROTTLED: &[u8] = b"-ERR 'Connection throttling is active. Please try again later.'\r\n";
+const THROTTLED: &str = "Connection throttling is active. Please try again later.";
 
 fn context_of(core: &Core, kind: Listener) -> Option<Rc<Inbound>> {
     match kind {
@@ -199,7 +214,8 @@ async fn welcome_secured(
         let peek = line.stream().peek(&mut first);
         if tokio::time::timeout(delay, peek).await.is_err() {
             let start = Start::upgrade(&core, kind, context, relay);
-            return begin(&core, line, kind, start);
+            begin(&core, line, kind, start);
+            return;
         }
     }
     let heard = match relay {
@@ -294,7 +310,7 @@ pub(crate) fn begin_inside(core: &Rc<Core>, stream: TcpStream) {
     begin(core, line, Listener::Client, start);
 }
 
-fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) {
+fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) -> Conn {
     let (arrival, called) = arrival(&line, start.security, start.relay);
     let conn = core.number();
     let rule = core.with_node(|node| node.write_rule(kind));
@@ -311,6 +327,7 @@ fn begin(core: &Rc<Core>, line: Line, kind: Listener, start: Start) {
         arrival,
         called,
     });
+    conn
 }
 
 fn arrival(line: &Line, security: Security, relay: Relay) -> (Arrival, IpAddr) {

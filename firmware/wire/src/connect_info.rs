@@ -111,6 +111,14 @@ mod tests {
     }
 
     #[test]
+    fn half_a_character_is_read_as_go_does() {
+        let name = |json: &str| ConnectInfo::parse(json.as_bytes()).map(|read| read.name);
+        let read = name(r#"{"name":"\ud800x\ude00\ud83d\ude00\\ud800"}"#).unwrap();
+        assert_eq!(read, "\u{fffd}x\u{fffd}\u{1f600}\\ud800");
+        assert!(name(r#"{"name":"\ud800"#).is_err());
+    }
+
+    #[test]
     fn what_a_second_one_does_not_name_stays() {
         let first = ConnectInfo::parse(br#"{"verbose":false,"echo":false,"name":"a"}"#).unwrap();
         let second = first.parse_over(br#"{"NAME":"b","echo":null}"#).unwrap();

@@ -32,7 +32,7 @@ pub fn to_string(value: &impl Serialize) -> String {
 /// # Errors
 /// If it is no JSON object, or a value has the wrong type.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
-    let object: Option<Map<String, Value>> = serde_json::from_slice(json)?;
+    let object = object(json)?;
     let fields = object
         .into_iter()
         .flatten()
@@ -49,7 +49,7 @@ pub fn from_slice_over<T: Serialize + DeserializeOwned>(
     former: &T,
     json: &[u8],
 ) -> Result<T, serde_json::Error> {
-    let object: Option<Map<String, Value>> = serde_json::from_slice(json)?;
+    let object = object(json)?;
     let mut fields = match serde_json::to_value(former)? {
         Value::Object(fields) => fields,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -63,6 +63,39 @@ pub fn from_slice_over<T: Serialize + DeserializeOwned>(
             .map(|(key, value)| (key.to_lowercase(), value)),
     );
     serde_json::from_value(Value::Object(fields))
+}
+
+fn object(json: &[u8]) -> Result<Option<Map<String, Value>>, serde_json::Error> {
+    serde_json::from_slice(json).or_else(|error| match whole_characters(json) {
+        Some(json) => serde_json::from_slice(&json),
+        None => Err(error),
+    })
+}
+
+/// The same text with U+FFFD for each escape that is half a character, as Go reads it; `None`
+/// if there is none.
+fn whole_characters(json: &[u8]) -> Option<Vec<u8>> {
+    let unit = |at: usize| {
+        let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let (mut out, mut at, mut halves) = (Vec::new(), 0, 0);
+    while let Some(byte) = json.get(at) {
+        let bytes = match (byte, unit(at)) {
+            (b'\\', Some(0xD800..0xDC00)) if matches!(unit(at + 6), Some(0xDC00..0xE000)) => 12,
+            (b'\\', Some(0xD800..0xE000)) => {
+                halves += 1;
+                out.extend_from_slice(b"\\ufffd");
+                at += 6;
+                continue;
+            }
+            (b'\\', _) => 2,
+            _ => 1,
+        };
+        out.extend_from_slice(json.get(at..at + bytes).unwrap_or_default());
+        at += bytes;
+    }
+    (halves > 0).then_some(out)
 }
 
 struct Go;

@@ -1,5 +1,7 @@
 //! What the log says of clients, in nats-server's words.
 
+use std::time::Duration;
+
 use frond_account::{Directory, Login, Permissions, Secret, SubjectRules, UserPlan};
 
 use super::world::{World, login, plan, user};
@@ -88,6 +90,32 @@ fn what_a_client_may_not_do_is_logged_with_who_it_is() {
         errors(&mut world, token, "PUB _GR_.a 0\r\n\r\n"),
         [r#""B/token" - Publish Violation - Subject "_GR_.a""#]
     );
+}
+
+#[test]
+fn who_is_held_back_for_long_is_told_once_a_second() {
+    let mut world = world();
+    let a = world.client(&login("a"));
+    let mut told = Vec::new();
+    for step in 0..1000 {
+        world.outputs.clear();
+        world.pass(Duration::from_millis(2));
+        let (now, time) = (world.now, Duration::from_millis(2));
+        world.broker.producer_stalled(now, a, time);
+        world.drain();
+        for output in std::mem::take(&mut world.outputs) {
+            if let Output::Log { text, .. } = output {
+                told.push((step, text));
+            }
+        }
+    }
+    let text = r#" - "A/user:a" - Producer was stalled for a total of 6ms - Account:A - user:a"#;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told.iter().all(|(_, line)| line.ends_with(text)),
+        "{told:?}"
+    );
+    assert_eq!(told.first().unwrap().0, 2);
 }
 
 #[test]
