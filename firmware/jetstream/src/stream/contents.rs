@@ -146,6 +146,19 @@ impl Contents {
         self.settle_first();
     }
 
+    /// What a message that exists counts.
+    pub(crate) fn bytes_of(&self, seq: Seq) -> Option<u64> {
+        let slot = self.index.get(seq)?;
+        let subject = self.subjects.get(slot.subject)?;
+        Some(self.stored_bytes(subject.name.len(), &slot))
+    }
+
+    /// Uses up a sequence for a message that is not kept.
+    pub(crate) fn pass(&mut self, seq: Seq, time: Timestamp) {
+        self.skip(seq);
+        self.last_time = Some(time);
+    }
+
     /// Uses up sequences until `last` without keeping anything.
     pub(crate) fn skip(&mut self, last: Seq) {
         self.last = self.last.max(last);

@@ -4,7 +4,7 @@ use frond_clock::{Ages, Timestamp};
 use frond_ledger::Seq;
 
 use super::Stream;
-use super::config::limit;
+use super::config::{Discard, limit};
 use super::removed::Removed;
 
 /// Which messages a purge takes.
@@ -100,7 +100,14 @@ impl Stream {
         }
     }
 
+    /// A stream that discards new messages lets nothing go: it takes none until there is room.
+    ///
+    /// spec: nats-server v2.15.1 server/filestore.go `enforceMsgLimit`, `enforceBytesLimit`
     fn enforce_totals(&mut self, removed: &mut Removed) {
+        match self.config.discard {
+            Discard::Old => {}
+            Discard::New => return,
+        }
         let messages = limit(self.config.max_msgs).unwrap_or(u64::MAX);
         let bytes = limit(self.config.max_bytes).unwrap_or(u64::MAX);
         while self.contents.messages() > messages || self.contents.bytes() > bytes {

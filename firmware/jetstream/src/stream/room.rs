@@ -124,14 +124,37 @@ impl Stream {
                 return full("maximum messages per subject exceeded");
             }
         }
+        let replaced = self.pushed_out(subject);
         let messages = self.contents.messages() + self.inflight.len() as u64;
-        if limit(self.config.max_msgs).is_some_and(|max| messages >= max) {
+        if replaced.is_none() && limit(self.config.max_msgs).is_some_and(|max| messages >= max) {
             return full("maximum messages exceeded");
         }
         let bytes = self.bytes_with_inflight() + size;
-        if limit(self.config.max_bytes).is_some_and(|max| bytes > max) {
+        let is_larger = replaced.is_none_or(|replaced| replaced < size);
+        if is_larger && limit(self.config.max_bytes).is_some_and(|max| bytes > max) {
             return full("maximum bytes exceeded");
         }
         Ok(())
+    }
+
+    /// The bytes of the message that goes for one more of its subject, where that has as many as
+    /// it may.
+    ///
+    /// spec: nats-server v2.15.1 server/filestore.go `storeRawMsg`
+    fn pushed_out(&self, subject: &str) -> Option<u64> {
+        let max = limit(self.config.max_msgs_per_subject)?;
+        let kept = self.contents.subjects().find(subject);
+        let kept = kept.map_or(0, |kept| kept.count);
+        let over = (kept + self.inflight.of_subject(subject)).checked_sub(max)?;
+        if over < kept {
+            let seqs = self.contents.under(subject);
+            return self
+                .contents
+                .bytes_of(*seqs.get(usize::try_from(over).ok()?)?);
+        }
+        let coming = self.inflight.iter();
+        let mut coming = coming.filter(|p| p.subject == subject.as_bytes());
+        let goes = coming.nth(usize::try_from(over - kept).ok()?)?;
+        Some(goes.stored_bytes)
     }
 }

@@ -28,6 +28,36 @@ fn ids_sequences_and_limits_survive() {
     );
 }
 
+/// What is stored in a stream that discards new messages stays, whoever lowers a limit.
+#[test]
+fn a_lower_limit_takes_nothing_that_may_not_go() {
+    let lower = [r#""max_msgs":2"#, r#""max_bytes":100"#];
+    for (before, limit) in ["old", "new"].into_iter().zip(lower) {
+        for storage in ["file", "memory"] {
+            let mut world = World::new();
+            let config =
+                format!(r#""subjects":["s.>"],"discard":"{before}","storage":"{storage}""#);
+            world.create("S", &config);
+            for _ in 0..5 {
+                world.ask("s.a", "x");
+            }
+            let config = format!(
+                r#"{{"name":"S","subjects":["s.>"],"discard":"new","storage":"{storage}",{limit}}}"#
+            );
+            let info = world.ask("$JS.API.STREAM.UPDATE.S", &config);
+            assert!(info.contains(r#""messages":5,"#), "{info}");
+            if storage == "file" {
+                world.restart();
+            }
+            assert!(world.ask("s.a", "x").contains("10077"));
+            let info = world.ask("$JS.API.STREAM.INFO.S", "");
+            assert!(info.contains(r#""messages":5,"#), "{info}");
+            world.ask("$JS.API.STREAM.PURGE.S", "");
+            assert!(world.ask("s.a", "x").contains(r#""seq":6"#));
+        }
+    }
+}
+
 #[test]
 fn a_purged_stream_goes_on_where_it_was() {
     let mut world = World::new();
