@@ -4,6 +4,7 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, DiskFault, Record, Seq, StreamId};
 use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 
+use crate::consumer::ConsumerInput;
 use crate::errors::{self, ApiError};
 use crate::host::{Ack, Presence};
 use crate::io::{Level, Output, Reach, Tenant};
@@ -179,16 +180,9 @@ impl JetStream {
         }
         self.forget_schedules(id, removed);
         self.count_bytes(id);
-        for range in removed.ranges() {
-            self.tell_consumers(
-                id,
-                || crate::consumer::ConsumerInput::Removed {
-                    first: range.first,
-                    last: range.last,
-                    subject: range.subject.as_deref(),
-                },
-                reach,
-            );
+        if !removed.ranges().is_empty() {
+            let input = || ConsumerInput::Removed(removed.ranges(), removed.cause());
+            self.tell_consumers(id, input, reach);
         }
     }
 

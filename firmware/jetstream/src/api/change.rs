@@ -38,6 +38,10 @@ impl JetStream {
             What::DeleteStream => {
                 if let Some(host) = self.hosts.remove(&stream) {
                     let name = host.stream.config.name.clone();
+                    for consumer in host.by_name.keys() {
+                        let (tenant, action) = (call.tenant, Action::Deleted);
+                        self.tell_action(tenant, &name, Some(consumer), action, reach);
+                    }
                     self.stream_went(host);
                     self.tell_action(call.tenant, &name, None, Action::Deleted, reach);
                 }
@@ -47,12 +51,12 @@ impl JetStream {
                 )
             }
             What::Purge(seqs, floor) => {
-                let count = self.messages_went(stream, &seqs, reach);
+                let count = self.messages_went(stream, &seqs, Removed::by_purge(), reach);
                 self.raise_floor(stream, floor);
                 ("stream_purge_response", Ok(Some(updates::purged(count))))
             }
             What::DeleteMessage(seq) => {
-                self.messages_went(stream, &[seq], reach);
+                self.messages_went(stream, &[seq], Removed::default(), reach);
                 let done = answer::done("stream_msg_delete_response");
                 ("stream_msg_delete_response", Ok(Some(done)))
             }
@@ -201,11 +205,16 @@ impl JetStream {
         self.uncount_index(host.counted_index_bytes);
     }
 
-    fn messages_went(&mut self, stream: StreamId, seqs: &[Seq], reach: &dyn Reach) -> u64 {
+    fn messages_went(
+        &mut self,
+        stream: StreamId,
+        seqs: &[Seq],
+        mut removed: Removed,
+        reach: &dyn Reach,
+    ) -> u64 {
         let Some(host) = self.hosts.get_mut(&stream) else {
             return 0;
         };
-        let mut removed = Removed::default();
         for seq in seqs {
             host.stream.remove(*seq, &mut removed);
         }

@@ -122,6 +122,7 @@ impl JetStream {
             .get_mut(&consumer)
             .ok_or(errors::CONSUMER_NOT_FOUND)?;
         attached.machine.update(now, config, &view);
+        attached.machine.remind_of_rest(now);
         attached
             .machine
             .look_for_receiver(now, &Ears { reach, tenant });

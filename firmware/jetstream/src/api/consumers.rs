@@ -67,13 +67,9 @@ impl JetStream {
                 .pause_until
                 .clone_from(&old.machine.config().pause_until);
         }
-        let asked_threshold = asked.config.inactive_threshold;
-        let mut config = asked.config.prepare(&facts, &server, asked.pedantic)?;
+        let mut config = asked.config.settle(&facts, &server, asked.pedantic)?;
         let old = old.map(|(id, attached)| (id, attached.machine.config()));
-        if old.is_some_and(|(_, old)| old.is_durable()) {
-            // A durable consumer stays one when it is changed by its plain name.
-            config.inactive_threshold = asked_threshold;
-        }
+        config.limit_idleness(old.map(|(_, old)| old));
         let listens =
             |subject: &str| !subject.is_empty() && reach.has_interest(call.tenant, subject);
         let is_bound = old.is_some_and(|(_, old)| listens(&old.deliver_subject));
@@ -92,11 +88,12 @@ impl JetStream {
         admit_new(&config, &facts, &server, others, old.is_none())?;
         let id = host.id();
         match old {
-            Some((_, old)) if same(old, &config) => Ok(Some(self.consumer_answer(
-                "consumer_create_response",
-                id,
-                config.asset_name(),
-            )?)),
+            Some((consumer, old)) if same(old, &config) => {
+                self.remind_of_rest(id, consumer, reach);
+                let name = config.asset_name();
+                let answer = self.consumer_answer("consumer_create_response", id, name)?;
+                Ok(Some(answer))
+            }
             Some((consumer, _)) => self.update_consumer(call, id, consumer, config, reach),
             None => {
                 if config.asset_name().is_empty() {
@@ -188,6 +185,15 @@ impl JetStream {
         let host = self.known_stream(tenant, stream)?;
         let (id, _) = host.consumer(consumer).ok_or(errors::CONSUMER_NOT_FOUND)?;
         Ok((host.id(), id))
+    }
+
+    fn remind_of_rest(&mut self, id: StreamId, consumer: ConsumerId, reach: &dyn Reach) {
+        let now = self.now;
+        let host = self.hosts.get_mut(&id);
+        if let Some(attached) = host.and_then(|host| host.consumers.get_mut(&consumer)) {
+            attached.machine.remind_of_rest(now);
+        }
+        self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
     }
 
     pub(super) fn consumer_answer(

@@ -5,7 +5,7 @@
 
 use frond_wire::{Headers, headers};
 
-use super::Call;
+use super::{Call, Endpoint};
 use crate::consumer::CreateRequest;
 use crate::errors::{self, ApiError};
 use crate::jetstream::JetStream;
@@ -44,7 +44,8 @@ impl JetStream {
             _ => false,
         };
         if is_told {
-            let name = call.subject.split('.').nth(4).unwrap_or_default();
+            let endpoint = Endpoint::parse(&call.subject);
+            let (name, _) = endpoint.map(|it| it.scope()).unwrap_or_default();
             if let Some(host) = self.find_stream(call.tenant, name) {
                 headers::append(&mut block, IDENTITY, &of(&host.stream));
             }

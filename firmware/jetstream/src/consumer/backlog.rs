@@ -4,7 +4,7 @@ use frond_ledger::Seq;
 
 use super::advisory::{Delivery, Event};
 use super::config::AckPolicy;
-use super::io::Messages;
+use super::io::{Cause, Gone, Messages};
 use super::machine::Consumer;
 use super::scene::Scene;
 
@@ -72,23 +72,26 @@ impl Consumer {
         self.backlog.counted_to = self.backlog.counted_to.max(last);
     }
 
-    /// Messages left the stream, whoever made them.
-    pub(super) fn removed(
-        &mut self,
-        scene: &Scene<'_>,
-        first: Seq,
-        last: Seq,
-        subject: Option<&str>,
-    ) {
-        self.bodies.forget_range(first, last);
-        match subject {
-            Some(subject) => self.one_removed(scene, first, subject),
-            None => self.range_removed(scene, first, last),
+    /// Messages left the stream, whoever made them. What is delivered and what is not is told
+    /// apart as it was before: the stream's first message is the one after all of them.
+    pub(super) fn removed(&mut self, scene: &Scene<'_>, gone: &[Gone], cause: Cause) {
+        let mut counts_anew = false;
+        for one in gone {
+            self.bodies.forget_range(one.first, one.last);
+            match &one.subject {
+                Some(subject) => self.one_removed(one.first, subject),
+                None => counts_anew |= self.range_removed(scene, one),
+            }
+            self.end_removed(scene, one, cause);
+        }
+        if counts_anew {
+            let list = std::mem::take(&mut self.backlog.list);
+            self.recount(list, scene.messages);
         }
         self.raise_to(scene.messages.first());
     }
 
-    fn one_removed(&mut self, scene: &Scene<'_>, seq: Seq, subject: &str) {
+    fn one_removed(&mut self, seq: Seq, subject: &str) {
         if self.backlog.list.remove(&seq) {
             if self.backlog.list.is_empty() {
                 self.leave_list();
@@ -97,11 +100,41 @@ impl Consumer {
         {
             self.backlog.after = self.backlog.after.saturating_sub(1);
         }
+    }
+
+    /// Whether everything has to be counted again.
+    fn range_removed(&mut self, scene: &Scene<'_>, gone: &Gone) -> bool {
+        let list = &mut self.backlog.list;
+        if list.range(gone.first..=gone.last).next().is_some() {
+            list.retain(|seq| scene.messages.head(*seq).is_some());
+        }
+        gone.last >= self.progress.next_stream || !list.is_empty()
+    }
+
+    /// Nobody waits any more for what is gone.
+    fn end_removed(&mut self, scene: &Scene<'_>, gone: &Gone, cause: Cause) {
+        let range = gone.first..=gone.last;
+        let counted = self.progress.redelivered.range(range.clone());
+        let mut over: BTreeSet<Seq> = counted.map(|(seq, _)| *seq).collect();
+        over.extend(self.progress.pending.range(range).map(|(seq, _)| *seq));
+        // What was purged by subject leaves others in the range.
+        over.retain(|seq| scene.messages.head(*seq).is_none());
+        for seq in over {
+            match cause {
+                Cause::Limits => self.end_unacknowledged(scene, seq),
+                Cause::Purge => {
+                    self.redelivery.forget(seq);
+                    self.progress.ack(seq);
+                }
+            }
+        }
+    }
+
+    /// What was on the way is not there any more, which is told.
+    pub(super) fn end_unacknowledged(&mut self, scene: &Scene<'_>, seq: Seq) {
         self.redelivery.forget(seq);
-        let (pending, deliveries) = (
-            self.progress.pending.get(&seq).copied(),
-            self.progress.deliveries(seq),
-        );
+        let deliveries = self.progress.deliveries(seq);
+        let pending = self.progress.pending.get(&seq).copied();
         self.progress.ack(seq);
         if let Some(pending) = pending {
             self.acked_at = Some(scene.now.wall);
@@ -112,32 +145,6 @@ impl Consumer {
             };
             let reason = "Unacknowledged message was deleted".into();
             self.tell(scene, &Event::Terminated(delivery, reason));
-        }
-    }
-
-    fn range_removed(&mut self, scene: &Scene<'_>, first: Seq, last: Seq) {
-        let gone = |map: &mut dyn Iterator<Item = Seq>| map.collect::<Vec<_>>();
-        let pending = gone(&mut self.progress.pending.range(first..=last).map(|(s, _)| *s));
-        let counted = gone(
-            &mut self
-                .progress
-                .redelivered
-                .range(first..=last)
-                .map(|(s, _)| *s),
-        );
-        for seq in pending.into_iter().chain(counted) {
-            // A purge by subject leaves others in the range.
-            if scene.messages.head(seq).is_none() {
-                self.redelivery.forget(seq);
-                self.progress.ack(seq);
-            }
-        }
-        let mut list = std::mem::take(&mut self.backlog.list);
-        if list.range(first..=last).next().is_some() {
-            list.retain(|seq| scene.messages.head(*seq).is_some());
-        }
-        if last >= self.progress.next_stream || !list.is_empty() {
-            self.recount(list, scene.messages);
         }
     }
 

@@ -5,7 +5,7 @@ use frond_clock::{Instant, Timestamp};
 use frond_ledger::{Body, Seq};
 use frond_wire::{Message, MessageBuf};
 
-use super::advisory::{Delivery, Event, Teller};
+use super::advisory::{Event, Teller};
 use super::io::{ConsumerOutput, Resident};
 use super::limits;
 use super::machine::{Consumer, Mode, Stop};
@@ -185,18 +185,7 @@ impl Consumer {
         if fresh {
             return;
         }
-        self.redelivery.forget(seq);
-        let deliveries = self.progress.deliveries(seq);
-        if let Some(pending) = self.progress.pending.get(&seq).copied() {
-            self.progress.ack(seq);
-            let delivery = Delivery {
-                consumer_seq: pending.delivery,
-                stream_seq: seq,
-                deliveries,
-            };
-            let reason = "Unacknowledged message was deleted".into();
-            self.tell(scene, &Event::Terminated(delivery, reason));
-        }
+        self.end_unacknowledged(scene, seq);
     }
 
     /// The message has left the backlog.
@@ -274,20 +263,20 @@ impl Consumer {
             shown: parcel.body.subject().into(),
             message: parcel.message(&to),
         });
-        if let Some(bytes) = unused {
+        if let Some((left, bytes)) = unused {
             let text = "409 Batch Completed";
-            self.out.publish(status::unfinished(&to, text, 0, bytes));
+            self.out.publish(status::unfinished(&to, text, left, bytes));
         }
         self.sent(scene, size);
         Some(size)
     }
 
-    /// Who gets it, and how many bytes more they would have taken.
+    /// Who gets it, and what they would have taken beyond it.
     fn receiver(
         &mut self,
         scene: &Scene<'_>,
         parcel: &Parcel<'_>,
-    ) -> Option<(Box<str>, Option<i64>)> {
+    ) -> Option<(Box<str>, Option<(i64, i64)>)> {
         if let Mode::Push(push) = &self.mode {
             return Some((push.subject(), None));
         }
@@ -301,7 +290,7 @@ impl Consumer {
         if let Some(group) = taker.pinned_in {
             self.pin(scene, &new_pin, &group);
         }
-        Some((taker.reply, taker.bytes_unused))
+        Some((taker.reply, taker.unused))
     }
 
     fn take(&mut self, scene: &Scene<'_>, size: i64, fresh: bool, new_pin: &str) -> Option<Taker> {

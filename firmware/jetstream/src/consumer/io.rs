@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 use frond_clock::Timestamp;
 use frond_ledger::{Body, Need, Seq, Stored};
@@ -47,21 +49,36 @@ pub(crate) enum Resident {
     Gone,
 }
 
+/// Neighbours that left the stream one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gone {
+    /// First sequence gone.
+    pub(crate) first: Seq,
+    /// Last sequence gone.
+    pub(crate) last: Seq,
+    /// The message's subject, when exactly one message left: then nothing needs to be counted
+    /// again.
+    pub(crate) subject: Option<Arc<str>>,
+}
+
+/// Why messages left the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Limits, or a request for one of them: a consumer that had it on the way tells why it will
+    /// not come back.
+    #[default]
+    Limits,
+    /// Somebody emptied the stream or a part of it, also by a rollup: that is not told.
+    Purge,
+}
+
 /// What happens to a consumer.
 #[derive(Debug)]
 pub(crate) enum ConsumerInput<'a> {
     /// The stream has committed more messages, up to its new `last()`.
     Appended,
-    /// Messages `first..=last` left the stream (limits, purge, delete).
-    Removed {
-        /// First sequence gone.
-        first: Seq,
-        /// Last sequence gone.
-        last: Seq,
-        /// The message's subject, when exactly one message left: then nothing needs to be
-        /// counted again, and a consumer that had it on the way tells why it will not come back.
-        subject: Option<&'a str>,
-    },
+    /// These messages left the stream, all at once.
+    Removed(&'a [Gone], Cause),
     /// A message on one of the consumer's ack subjects `$JS.ACK.<stream>.<consumer>…`.
     Ack(&'a MessageBuf),
     /// A pull request: `$JS.API.CONSUMER.MSG.NEXT.<stream>.<consumer>`.

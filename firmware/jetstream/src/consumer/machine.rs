@@ -10,6 +10,7 @@ use super::config::{ConsumerConfig, PriorityPolicy, StreamFacts};
 use super::idle::Idle;
 use super::io::{ConsumerInput, ConsumerOutput, Messages};
 use super::outbox::Outbox;
+use super::pausing::Rest;
 use super::pinning::Pin;
 use super::progress::Progress;
 use super::pushing::Push;
@@ -46,7 +47,7 @@ pub(crate) struct Consumer {
     pub(super) delivered_at: Option<Timestamp>,
     pub(super) acked_at: Option<Timestamp>,
     /// The rest that those who watch were told of.
-    pub(super) rest_told: Option<Timestamp>,
+    pub(super) rest_told: Rest,
     pub(super) out: Outbox,
     wake: Option<Instant>,
 }
@@ -141,7 +142,7 @@ impl Consumer {
             None => start::start_again(&config, stream, created, messages),
         };
         let mut consumer = Self::assemble(now, created, config, stream, seed, progress);
-        consumer.rest_told = consumer.rests_until(now.wall);
+        consumer.rest_told = Rest::Told(consumer.rests_until(now.wall));
         consumer.settle_with_stream(now, messages);
         consumer.recount(list, messages);
         consumer.pace.replay = consumer.replay(messages);
@@ -183,7 +184,7 @@ impl Consumer {
             saver: Saver::new(volatile, progress.saves),
             delivered_at: None,
             acked_at: None,
-            rest_told: None,
+            rest_told: Rest::Told(None),
             progress,
             out: Outbox::default(),
             wake: Some(now.mono),
@@ -213,11 +214,7 @@ impl Consumer {
         let is_pull = matches!(input, ConsumerInput::Next(_));
         match input {
             ConsumerInput::Appended => self.appended(messages),
-            ConsumerInput::Removed {
-                first,
-                last,
-                subject,
-            } => self.removed(&scene, first, last, subject),
+            ConsumerInput::Removed(gone, cause) => self.removed(&scene, gone, cause),
             ConsumerInput::Ack(message) => self.on_ack(&scene, message),
             ConsumerInput::Next(message) => self.on_next(&scene, message),
             ConsumerInput::FlowControl(message) => self.on_flow_control(&scene, message),
@@ -325,6 +322,7 @@ impl Consumer {
                 // who do not wait.
                 // spec: nats-server v2.15.1 server/consumer.go loopAndGatherMsgs
                 if waiting.is_due(scene.mono()) && self.pace.stop == Stop::Full {
+                    waiting.expire(scene.mono(), &mut self.out);
                     waiting.end_of_stream(&mut self.out);
                 }
                 waiting.tick(scene.mono(), self.progress.last(), &mut self.out);

@@ -49,7 +49,9 @@ pub(crate) use config::{
 };
 pub(crate) use duration::{go_duration, parse_go_duration};
 pub(crate) use info::ConsumerInfo;
-pub(crate) use io::{ConsumerInput, ConsumerOutput, MessageHead, Messages, Resident, Saving};
+pub(crate) use io::{
+    Cause, ConsumerInput, ConsumerOutput, Gone, MessageHead, Messages, Resident, Saving,
+};
 pub(crate) use machine::{Consumer, Ending};
 pub(crate) use pausing::text_or_zero;
 pub(crate) use progress::Progress;

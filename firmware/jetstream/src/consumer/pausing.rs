@@ -24,10 +24,23 @@ struct Advisory<'a> {
     domain: Option<&'a str>,
 }
 
+/// What those who watch know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Until when it rests, if it does.
+    Told(Option<Timestamp>),
+    /// They are told next, whatever it is.
+    Untold,
+}
+
 impl Consumer {
-    /// Rests until then; `None` or a time that is over ends the rest. Wake it with
-    /// `ConsumerInput::Time` afterwards.
+    /// Rests until then; `None` or a time that is over ends the rest. Any other time than before
+    /// is told. Wake it with `ConsumerInput::Time` afterwards.
     pub(crate) fn pause(&mut self, now: Now, until: Option<Timestamp>) {
+        let old = self.config.pause_until.as_ref().map(GivenTime::at);
+        if old != until {
+            self.rest_told = Rest::Untold;
+        }
         self.config = self.paused(until);
         self.wake_now(now);
     }
@@ -40,6 +53,16 @@ impl Consumer {
         config
     }
 
+    /// Somebody asked for a consumer like it: that it rests is told again. Wake it with
+    /// `ConsumerInput::Time` afterwards.
+    // spec: nats-server v2.15.1 server/jetstream_api.go jsConsumerCreateRequest
+    pub(crate) fn remind_of_rest(&mut self, now: Now) {
+        if self.rests_until(now.wall).is_some() {
+            self.rest_told = Rest::Untold;
+            self.wake_now(now);
+        }
+    }
+
     /// The time it rests until, while it does.
     pub(super) fn rests_until(&self, now: Timestamp) -> Option<Timestamp> {
         let until = self.config.pause_until.as_ref()?.at();
@@ -49,10 +72,10 @@ impl Consumer {
     /// Tells those who watch when a rest begins, changes or ends.
     pub(super) fn tick_pause(&mut self, scene: &Scene<'_>) {
         let rests_until = self.rests_until(scene.now.wall);
-        if rests_until == self.rest_told {
+        if self.rest_told == Rest::Told(rests_until) {
             return;
         }
-        self.rest_told = rests_until;
+        self.rest_told = Rest::Told(rests_until);
         let subject = format!(
             "$JS.EVENT.ADVISORY.CONSUMER.PAUSE.{}.{}",
             self.stream.name, self.name

@@ -29,7 +29,7 @@ pub(crate) struct Request {
     reply: Box<str>,
     /// Messages it still wants; may start at 0 or below, then it is served once.
     left: i64,
-    /// Bytes it still takes; 0: any.
+    /// Bytes it still takes; 0 or less: any.
     bytes_left: i64,
     limited: bool,
     delivered: u64,
@@ -55,8 +55,9 @@ pub(crate) enum Order {
 pub(crate) struct Taker {
     /// The request's inbox.
     pub(crate) reply: Box<str>,
-    /// Bytes the request would still have taken, when this message was its last.
-    pub(crate) bytes_unused: Option<i64>,
+    /// What the request still wanted and the bytes it would have taken, when this message was its
+    /// last and it would have taken any.
+    pub(crate) unused: Option<(i64, i64)>,
     /// The group whose other clients stand by from now on, when this one is to be pinned.
     pub(crate) pinned_in: Option<Box<str>>,
 }
@@ -125,7 +126,7 @@ impl Waiting {
         let request = Request {
             reply: reply.into(),
             left: request.batch,
-            bytes_left: request.max_bytes.max(0),
+            bytes_left: request.max_bytes,
             limited: request.max_bytes > 0,
             delivered: 0,
             no_wait: request.no_wait,
@@ -230,14 +231,14 @@ impl Waiting {
                 continue;
             }
             let pinned_in = head.pin(verdict, rule);
-            let bytes_unused = head.serve(now, size);
+            let unused = head.serve(now, size);
             let reply = head.reply.clone();
             if head.left > 0 {
                 self.enqueue(head, rule.order());
             }
             return Some(Taker {
                 reply,
-                bytes_unused,
+                unused,
                 pinned_in,
             });
         }
@@ -289,7 +290,8 @@ impl Waiting {
         }
     }
 
-    fn expire(&mut self, now: Instant, out: &mut Outbox) {
+    /// Ends what had its time.
+    pub(crate) fn expire(&mut self, now: Instant, out: &mut Outbox) {
         self.queue.retain(|request| {
             let over = request.is_over(now);
             if over {
@@ -313,8 +315,8 @@ impl Request {
         status::unfinished(&self.reply, text, self.left, self.bytes_left)
     }
 
-    /// Counts a message; the bytes it would still have taken, when this one was its last.
-    fn serve(&mut self, now: Instant, size: i64) -> Option<i64> {
+    /// Counts a message; what is left of the request, when this one was its last.
+    fn serve(&mut self, now: Instant, size: i64) -> Option<(i64, i64)> {
         self.delivered += 1;
         self.left = self.left.saturating_sub(1);
         if self.limited {
@@ -326,7 +328,8 @@ impl Request {
         if let Some((every, at)) = &mut self.heartbeat {
             *at = now + *every;
         }
-        (self.left <= 0 && self.limited && self.bytes_left > 0).then_some(self.bytes_left)
+        (self.left <= 0 && self.limited && self.bytes_left > 0)
+            .then_some((self.left, self.bytes_left))
     }
 
     /// Gives its client the pin, if that is the verdict; returns the group.

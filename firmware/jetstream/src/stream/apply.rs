@@ -45,13 +45,18 @@ impl Stream {
     /// Takes the publish with this sequence out of those on their way and into the stream.
     pub(crate) fn apply(&mut self, _: &Committed, seq: Seq) -> Option<Applied> {
         let proposed = self.inflight.pop(seq)?;
+        let (Proposal::Keep(_, rollup) | Proposal::Skip(rollup)) = &proposed.proposal;
+        let removed = match rollup {
+            Rollup::None => Removed::default(),
+            Rollup::All | Rollup::Subject => Removed::by_purge(),
+        };
         let mut applied = Applied {
             kept: Kept { seq },
             time: proposed.time,
             body: None,
             before: 0,
             askers: proposed.askers,
-            removed: Removed::default(),
+            removed,
         };
         match proposed.proposal {
             Proposal::Keep(body, rollup) => {
@@ -76,7 +81,7 @@ impl Stream {
             }
             Proposal::Skip(rollup) => {
                 let subject = core::str::from_utf8(&proposed.subject).unwrap_or_default();
-                self.contents.skip(seq);
+                self.contents.pass(seq, proposed.time);
                 self.roll_up(seq, subject, rollup, &mut applied.removed);
             }
         }

@@ -2,23 +2,25 @@ use std::sync::Arc;
 
 use frond_ledger::{Record, Seq, StreamId};
 
+use crate::consumer::{Cause, Gone};
+
 /// Messages that left a stream, as ranges of sequences in the order they left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Removed {
-    ranges: Vec<Range>,
+    ranges: Vec<Gone>,
     count: u64,
-}
-
-/// Neighbours that left one after the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub(crate) first: Seq,
-    pub(crate) last: Seq,
-    /// The message's subject, when exactly one message left.
-    pub(crate) subject: Option<Arc<str>>,
+    cause: Cause,
 }
 
 impl Removed {
+    /// What a purge takes.
+    pub(crate) fn by_purge() -> Self {
+        Self {
+            cause: Cause::Purge,
+            ..Self::default()
+        }
+    }
+
     /// Adds one message.
     pub(crate) fn push(&mut self, seq: Seq, subject: Arc<str>) {
         self.count += 1;
@@ -28,7 +30,7 @@ impl Removed {
                 range.subject = None;
             }
             Some(_) | None => {
-                self.ranges.push(Range {
+                self.ranges.push(Gone {
                     first: seq,
                     last: seq,
                     subject: Some(subject),
@@ -42,8 +44,13 @@ impl Removed {
         self.count
     }
 
+    /// Why they left.
+    pub(crate) const fn cause(&self) -> Cause {
+        self.cause
+    }
+
     /// The ranges.
-    pub(crate) fn ranges(&self) -> &[Range] {
+    pub(crate) fn ranges(&self) -> &[Gone] {
         &self.ranges
     }
 

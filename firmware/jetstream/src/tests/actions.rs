@@ -64,6 +64,24 @@ fn what_is_done_to_streams_and_consumers_is_told() {
 }
 
 #[test]
+fn consumers_that_go_with_their_stream_are_told_of() {
+    for storage in ["file", "memory"] {
+        let mut world = world();
+        let config = format!(r#""subjects":["s"],"storage":"{storage}""#);
+        world.create("S", &config);
+        let body = r#"{"stream_name":"S","config":{"durable_name":"C","ack_policy":"none"}}"#;
+        world.ask("$JS.API.CONSUMER.CREATE.S.C", body);
+        told(&mut world);
+        world.ask("$JS.API.STREAM.DELETE.S", "");
+        let all = [
+            r#"consumer_action "C" "delete""#,
+            r#"stream_action null "delete""#,
+        ];
+        assert_eq!(told(&mut world), all);
+    }
+}
+
+#[test]
 fn what_the_disk_refuses_is_not_told() {
     let mut world = world();
     world.is_prompt = false;

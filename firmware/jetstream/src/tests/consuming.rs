@@ -219,6 +219,66 @@ fn a_domain_has_the_api_under_its_own_name_too() {
     assert!(info.contains(r#""num_ack_pending":0"#), "{info}");
 }
 
+/// Whoever takes from a stream is told which one it is, whatever call it uses.
+#[test]
+fn consumers_for_sourcing_are_told_the_streams_identity() {
+    for call in ["CREATE", "DURABLE.CREATE"] {
+        let mut world = World::new();
+        world.create("S", r#""subjects":["s"]"#);
+        let body = r#"{"stream_name":"S","config":{"durable_name":"C","name":"C","ack_policy":"flow_control","deliver_subject":"d","flow_control":true,"idle_heartbeat":1000000000,"sourcing":true}}"#;
+        let answer = world.ask(&format!("$JS.API.CONSUMER.{call}.S.C"), body);
+        assert!(answer.contains(r#""name":"C""#), "{answer}");
+        let sent = world.sent.iter().rfind(|sent| sent.to.starts_with("_R."));
+        let headers = frond_wire::Headers::new(sent.unwrap().message.header());
+        assert!(headers.get("Nats-Stream-Identity").is_some(), "{call}");
+    }
+}
+
+/// Clients that know only the plain name update it at each start.
+#[test]
+fn a_durable_consumer_updated_by_its_name_stays() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"]"#);
+    consumer(&mut world, "S", "C", "");
+    for more in ["", "", r#","description":"x""#, r#","max_deliver":4"#] {
+        let body = format!(
+            r#"{{"stream_name":"S","config":{{"name":"C","ack_policy":"explicit"{more}}}}}"#
+        );
+        let answer = world.ask("$JS.API.CONSUMER.CREATE.S.C", &body);
+        assert!(!answer.contains("inactive_threshold"), "{answer}");
+        world.pass(Duration::from_secs(10));
+    }
+    world.restart();
+    world.pass(Duration::from_secs(10));
+    let names = world.ask("$JS.API.CONSUMER.NAMES.S", "");
+    assert!(names.contains(r#"["C"]"#), "{names}");
+}
+
+/// What a domain's name does not reach finds nobody; what nobody knows of the API is not answered.
+#[test]
+fn unknown_calls_through_a_domain_find_nobody() {
+    let mut world = World::with(crate::Facts {
+        domain: Some("dom".into()),
+        ..crate::Facts::default()
+    });
+    for (call, answer) in [
+        ("NOPE", "503"),
+        ("STREAM", "503"),
+        ("INFO.X", "503"),
+        ("stream.info.A", "503"),
+        ("DIRECT", "503"),
+        ("DIRECT.GET", "503"),
+        ("DIRECT.GET.B", "503"),
+        ("CONSUMER.MSG.NEXT.A", "503"),
+        ("STREAM.NOPE.A", "silence"),
+        ("DIRECT.NOPE", "silence"),
+        ("CONSUMER.RESET.A.b", "silence"),
+    ] {
+        let got = world.ask(&format!("$JS.dom.API.{call}"), "");
+        assert_eq!(got, answer, "{call}");
+    }
+}
+
 #[test]
 fn an_expired_consumer_is_gone_also_after_a_restart() {
     let mut world = World::new();

@@ -51,6 +51,30 @@ fn a_rest_survives_a_restart_and_ends_by_itself() {
 }
 
 #[test]
+fn a_rest_is_told_when_it_changes_and_when_its_consumer_is_asked_for() {
+    let mut world = paused();
+    let pause = |world: &mut World, until: &str| {
+        let body = format!(r#"{{"pause_until":"{until}"}}"#);
+        world.ask("$JS.API.CONSUMER.PAUSE.S.C", &body);
+        told(world)
+    };
+    assert!(pause(&mut world, "2026-11-29T12:00:10Z").is_empty());
+    assert_eq!(pause(&mut world, "2026-11-29T12:00:20Z"), [true]);
+    for more in ["", r#","description":"x""#] {
+        let config = format!(
+            r#"{{"stream_name":"S","config":{{"durable_name":"C","deliver_subject":"d"{more}}}}}"#
+        );
+        world.ask("$JS.API.CONSUMER.CREATE.S.C", &config);
+        assert_eq!(told(&mut world), [true], "{more}");
+    }
+    assert_eq!(pause(&mut world, "2020-01-01T00:00:00Z"), [false]);
+    assert_eq!(pause(&mut world, "2020-01-02T00:00:00Z"), [false]);
+    let config = r#"{"stream_name":"S","config":{"durable_name":"C","deliver_subject":"d"}}"#;
+    world.ask("$JS.API.CONSUMER.CREATE.S.C", config);
+    assert!(told(&mut world).is_empty(), "it does not rest");
+}
+
+#[test]
 fn a_rest_ends_when_it_is_asked_to() {
     let mut world = paused();
     world.ask("s", "x");

@@ -5,11 +5,26 @@ use crate::errors::{ApiError, PEDANTIC};
 const SECOND: i64 = 1_000_000_000;
 
 impl ConsumerConfig {
-    /// Fills in what was left out and checks every rule: what this returns may be kept and shown.
+    /// As [`Self::settle`], for a consumer that is made: what this returns may be kept and shown.
     ///
     /// # Errors
     /// The first rule it breaks, in nats-server's order.
     pub(crate) fn prepare(
+        self,
+        stream: &StreamFacts,
+        limits: &ServerLimits,
+        pedantic: bool,
+    ) -> Result<Self, ApiError> {
+        let mut config = self.settle(stream, limits, pedantic)?;
+        config.limit_idleness(None);
+        Ok(config)
+    }
+
+    /// Fills in what was left out and checks every rule.
+    ///
+    /// # Errors
+    /// The first rule it breaks, in nats-server's order.
+    pub(crate) fn settle(
         mut self,
         stream: &StreamFacts,
         limits: &ServerLimits,
@@ -20,13 +35,22 @@ impl ConsumerConfig {
         self.unlimited(pedantic)?;
         self.fill(stream, limits, pedantic)?;
         self.validate(stream, limits)?;
-        if !self.is_durable() && self.inactive_threshold <= 0 {
-            self.inactive_threshold = limits::EPHEMERAL_INACTIVE_NS;
-        }
         if self.is_durable() && self.name.is_empty() {
             self.name.clone_from(&self.durable_name);
         }
         Ok(self)
+    }
+
+    /// What is not durable does not stay without use. That is decided when it is made, or when
+    /// its threshold is changed: one without a threshold is changed in other ways without any.
+    // spec: nats-server v2.15.1 server/consumer.go updateConfig, updateInactiveThreshold
+    pub(crate) fn limit_idleness(&mut self, old: Option<&Self>) {
+        let stays = old.is_some_and(|old| {
+            old.is_durable() || old.inactive_threshold == self.inactive_threshold
+        });
+        if !stays && !self.is_durable() && self.inactive_threshold <= 0 {
+            self.inactive_threshold = limits::EPHEMERAL_INACTIVE_NS;
+        }
     }
 
     /// Negative numbers mean "no limit" or nothing at all.

@@ -18,7 +18,9 @@ use frond_ledger::{Body, Need, Seq, Stored};
 use frond_wire::{Message, MessageBuf};
 
 use super::config::{AckPolicy, ConsumerConfig, ServerLimits, StreamFacts};
-use super::io::{ConsumerInput, ConsumerOutput, MessageHead, Messages, Resident, Saving};
+use super::io::{
+    Cause, ConsumerInput, ConsumerOutput, Gone, MessageHead, Messages, Resident, Saving,
+};
 use super::machine::Consumer;
 
 /// A stream in memory. Bodies of `on_disk` must be fetched.
@@ -191,14 +193,26 @@ impl World {
     }
 
     pub(super) fn remove(&mut self, seq: Seq) {
-        if let Some((_, body)) = self.shelf.messages.remove(&seq) {
-            let subject = body.subject().to_owned();
-            self.input(|_| ConsumerInput::Removed {
-                first: seq,
-                last: seq,
-                subject: Some(&subject),
-            });
+        if self.shelf.messages.contains_key(&seq) {
+            self.remove_all(&[seq], Cause::Limits);
         }
+    }
+
+    /// Several leave at once, neighbours as one range.
+    pub(super) fn remove_all(&mut self, seqs: &[Seq], cause: Cause) {
+        let mut gone: Vec<Gone> = vec![];
+        for seq in seqs {
+            let (_, body) = self.shelf.messages.remove(seq).unwrap();
+            match gone.last_mut().filter(|before| before.last + 1 == *seq) {
+                Some(before) => (before.last, before.subject) = (*seq, None),
+                None => gone.push(Gone {
+                    first: *seq,
+                    last: *seq,
+                    subject: Some(body.subject().into()),
+                }),
+            }
+        }
+        self.input(|_| ConsumerInput::Removed(&gone, cause));
     }
 
     pub(super) fn pull(&mut self, reply: &str, body: &str) {

@@ -165,6 +165,40 @@ fn a_full_consumer_ends_what_does_not_wait_when_it_would_be_told_something() {
     assert_eq!(world.came(), ["<404 No Messages>"]);
 }
 
+/// Its own time is over before it is told that there is nothing.
+#[test]
+fn a_full_consumer_lets_what_may_wait_wait() {
+    let config = ConsumerConfig {
+        max_ack_pending: 2,
+        ..explicit()
+    };
+    let mut world = World::new(config, &three());
+    world.pull("r", r#"{"batch":5,"no_wait":true,"expires":600000000}"#);
+    assert_eq!(world.came(), ["one", "two"]);
+    world.pass(Duration::from_millis(599));
+    assert!(world.came().is_empty());
+    world.pass(Duration::from_millis(1));
+    let over = "<408 Request Timeout, Nats-Pending-Messages: 3, Nats-Pending-Bytes: 0>".to_owned();
+    assert_eq!(world.came(), [over]);
+}
+
+/// A request's numbers are told as they are, also those below nothing.
+#[test]
+fn odd_numbers_are_told_back() {
+    let mut world = World::new(explicit(), &three());
+    world.pull("r", r#"{"batch":0,"max_bytes":1000,"expires":1000000000}"#);
+    let came = world.came();
+    assert!(
+        came[1].starts_with("<409 Batch Completed, Nats-Pending-Messages: -1, "),
+        "{came:?}"
+    );
+    let mut world = World::new(explicit(), &[]);
+    world.pull("r", r#"{"batch":1,"max_bytes":-1,"expires":1000000000}"#);
+    world.pass(Duration::from_secs(1));
+    let over = "<408 Request Timeout, Nats-Pending-Messages: 1, Nats-Pending-Bytes: -1>".to_owned();
+    assert_eq!(world.came(), [over]);
+}
+
 #[test]
 fn what_is_read_from_the_disk_is_waited_for() {
     let mut world = World::new(explicit(), &three());

@@ -108,12 +108,7 @@ fn a_list_survives_changes_of_the_stream() {
 fn a_purge_moves_everything_up() {
     let mut world = World::on(stream(), facts(), with(DeliverPolicy::All, &[]), now());
     world.pull("r", "2");
-    world.shelf.messages.clear();
-    world.input(|_| ConsumerInput::Removed {
-        first: 1,
-        last: 5,
-        subject: None,
-    });
+    world.remove_all(&[1, 2, 3, 4, 5], Cause::Purge);
     let info = world.consumer.info(world.now);
     assert_eq!((info.num_pending, info.num_ack_pending), (0, 0));
     assert_eq!(
@@ -126,6 +121,49 @@ fn a_purge_moves_everything_up() {
     assert_eq!(world.came(), ["6"]);
 }
 
+/// What is pending is what can be delivered, whatever hole there was before it and however much
+/// is left.
+#[test]
+fn a_purge_over_a_gap_leaves_nothing_to_count() {
+    for (hole, gone) in [
+        (3, &[1, 2, 4, 5, 6, 7, 8][..]),
+        (3, &[1, 2, 4, 5, 6, 7, 8, 9, 10]),
+        (2, &[1, 3, 5]),
+        (2, &[1, 4, 6, 7]),
+        (1, &[2, 3, 8]),
+    ] {
+        for cause in [Cause::Purge, Cause::Limits] {
+            let messages = [("a.1", "x"); 10];
+            let mut world = World::new(explicit(), &messages);
+            world.pull("r", "2");
+            world.remove(hole);
+            world.remove_all(gone, cause);
+            let left = world.shelf.messages.range(3..).count() as u64;
+            let info = world.consumer.info(world.now);
+            assert_eq!(info.num_pending, left, "{hole} {gone:?}");
+            world.take();
+            world.pull("r", "99");
+            assert_eq!(world.came().len() as u64, left);
+            assert_eq!(world.consumer.info(world.now).num_pending, 0);
+        }
+    }
+}
+
+/// Limits tell of each message that was on the way, alone or with its neighbours; a purge does not.
+#[test]
+fn what_limits_take_is_told_one_by_one() {
+    for (cause, told) in [(Cause::Limits, 3), (Cause::Purge, 0)] {
+        let mut world = World::new(explicit(), &[("a.1", "x"); 6]);
+        world.pull("r", "4");
+        world.take();
+        world.remove_all(&[1, 2, 4, 5], cause);
+        let events = world.take();
+        let of = |seen: &&Seen| seen.to.contains("MSG_TERMINATED");
+        assert_eq!(events.iter().filter(of).count(), told, "{events:?}");
+        assert_eq!(world.consumer.info(world.now).num_ack_pending, 1);
+    }
+}
+
 #[test]
 fn a_purge_by_subject_leaves_the_others() {
     let mut world = World::on(
@@ -136,15 +174,7 @@ fn a_purge_by_subject_leaves_the_others() {
     );
     world.pull("r", "1");
     world.take();
-    world
-        .shelf
-        .messages
-        .retain(|_, (_, body)| body.subject() != "a.1");
-    world.input(|_| ConsumerInput::Removed {
-        first: 1,
-        last: 3,
-        subject: None,
-    });
+    world.remove_all(&[1, 3], Cause::Purge);
     let info = world.consumer.info(world.now);
     assert_eq!((info.num_pending, info.num_ack_pending), (2, 0));
     world.pull("r", "9");
