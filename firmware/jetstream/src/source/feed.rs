@@ -390,6 +390,7 @@ impl Feed {
 
     /// What came and was not given to the stream comes again.
     pub(super) fn forget_unkept(&mut self) {
+        self.lag = self.lag.saturating_add(self.queue.messages());
         self.queue.clear();
         self.seen = self.given;
     }

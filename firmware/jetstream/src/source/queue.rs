@@ -53,6 +53,13 @@ impl Queue {
         self.bytes
     }
 
+    /// How many messages it has.
+    pub(crate) fn messages(&self) -> u64 {
+        let messages = self.items.iter();
+        let messages = messages.filter(|item| matches!(item, Arrived::Message(..)));
+        messages.count() as u64
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.items.clear();

@@ -1,7 +1,7 @@
 //! A stream takes what its feeds brought, one batch at a time.
 
 use frond_ledger::{DiskFault, Record, Seq, StreamId};
-use frond_wire::MessageBuf;
+use frond_wire::{Message, MessageBuf};
 
 use super::feeds::FeedId;
 use super::intake::converted;
@@ -165,6 +165,19 @@ impl JetStream {
         })
     }
 
+    /// The stream's own transform holds for what it brings in, too.
+    ///
+    /// spec: nats-server v2.15.1 server/stream.go `processJetStreamMsgWithBatch`
+    fn under_own_subject(&mut self, stream: StreamId, message: MessageBuf) -> MessageBuf {
+        let Some(subject) = self.renamed(stream, message.subject()) else {
+            return message;
+        };
+        MessageBuf::copy_of(&Message {
+            subject: &subject,
+            ..message.message()
+        })
+    }
+
     fn bring_in(
         &mut self,
         id: FeedId,
@@ -179,6 +192,7 @@ impl JetStream {
         let origin = &fed.feed.origin;
         let kind = origin.kind;
         let message = converted(origin, at, fed.feed.identity(), message, random);
+        let message = self.under_own_subject(stream, message);
         if let Some(unread) = self.unread_counter(stream, message.subject()) {
             return Err(unread);
         }

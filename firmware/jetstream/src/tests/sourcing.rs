@@ -73,6 +73,42 @@ fn info_tells_lag_activity_and_errors() {
     );
 }
 
+/// A stream's own transform holds for what it takes from others, after theirs.
+#[test]
+fn what_comes_is_stored_under_the_streams_own_subject() {
+    let mut pair = linked();
+    let own = r#""subject_transform":{"src":"orders.>","dest":"t.>"}"#;
+    let twice = r#""sources":[{"name":"ORDERS","subject_transforms":[{"src":"orders.*","dest":"q.{{wildcard(1)}}"}]}],"subject_transform":{"src":"q.*","dest":"r.{{wildcard(1)}}"}"#;
+    let other = r#""subject_transform":{"src":"x.>","dest":"y.>"}"#;
+    for (name, config, stored) in [
+        (
+            "A",
+            format!(r#""sources":[{{"name":"ORDERS"}}],{own}"#),
+            "t.7",
+        ),
+        ("B", format!(r#""mirror":{{"name":"ORDERS"}},{own}"#), "t.7"),
+        ("C", twice.to_owned(), "r.7"),
+        (
+            "D",
+            format!(r#""sources":[{{"name":"ORDERS"}}],{other}"#),
+            "orders.7",
+        ),
+    ] {
+        pair.create(LEAF, name, &config);
+        pair.send(LEAF, "orders.7", b"x");
+        pair.run(MS);
+        let got = pair.ask(
+            LEAF,
+            &format!("$JS.API.STREAM.MSG.GET.{name}"),
+            r#"{"seq":1}"#,
+        );
+        assert!(
+            got.contains(&format!(r#""subject":"{stored}""#)),
+            "{name} {got}"
+        );
+    }
+}
+
 #[test]
 fn near_origins_are_followed_too() {
     let mut pair = linked();
@@ -265,7 +301,10 @@ fn a_full_destination_goes_on_where_it_stopped() {
     }
     pair.run(Duration::from_secs(5));
     let info = pair.info(HUB, "ALL");
-    assert!(info.contains("maximum messages exceeded"), "{info}");
+    assert!(
+        info.contains("maximum messages exceeded") && info.contains(r#""lag":3"#),
+        "{info}"
+    );
     let mut came = pair.stored(HUB);
     pair.ask(HUB, "$JS.API.STREAM.PURGE.ALL", "");
     pair.run(Duration::from_secs(20));
