@@ -8,10 +8,16 @@ use crate::jetstream::JetStream;
 
 pub(super) const SUBJECT: &str = "$JS.EVENT.ADVISORY.API";
 
+/// Requests that are told of in their own words, too.
+const OF_BACKUPS: [&str; 2] = ["$JS.API.STREAM.SNAPSHOT.", "$JS.API.STREAM.RESTORE."];
+
 impl JetStream {
-    /// Notes who asks while that is known, when somebody watches.
+    /// Notes who asks while that is known, when somebody may be told.
     pub(crate) fn audited(&self, mut call: Call, reach: &dyn Reach) -> Call {
-        if reach.has_interest(call.tenant, SUBJECT) {
+        let is_of_backup = OF_BACKUPS
+            .iter()
+            .any(|prefix| call.subject.starts_with(prefix));
+        if is_of_backup || reach.has_interest(call.tenant, SUBJECT) {
             call.asker = reach.asker(call.tenant).map(Into::into);
         }
         call

@@ -5,6 +5,7 @@
 use frond_clock::Timestamp;
 use frond_wire::go_json;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::api::info::StreamState;
 use crate::io::{Reach, Tenant};
@@ -33,16 +34,11 @@ struct Advisory<'a> {
     end: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
-    client: Client<'a>,
+    client: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     domain: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Client<'a> {
-    acc: &'a str,
 }
 
 impl Event {
@@ -90,6 +86,7 @@ impl JetStream {
         tenant: Tenant,
         stream: &str,
         event: &Event,
+        asker: Option<&str>,
         reach: &dyn Reach,
     ) {
         let name = event.name();
@@ -101,6 +98,12 @@ impl JetStream {
         let id = self.rng.nuid();
         let now = self.now.wall.to_string();
         let account = self.accounts.get(&tenant);
+        let of_account = || {
+            let name = account.map_or("", |account| &account.name);
+            format!("{{\"acc\":{}}}", go_json::to_string(&name))
+        };
+        let asker = asker.map_or_else(of_account, str::to_owned);
+        let asker = RawValue::from_string(asker).ok();
         let start = event.start().map(|start| start.to_string());
         let payload = go_json::to_vec(&Advisory {
             r#type: format!("io.nats.jetstream.advisory.v1.{name}"),
@@ -111,9 +114,7 @@ impl JetStream {
             end: start.as_ref().map(|_| now),
             start,
             bytes: event.bytes(),
-            client: Client {
-                acc: account.map_or("", |account| &account.name),
-            },
+            client: asker.as_deref().unwrap_or(RawValue::NULL),
             domain: self.facts.domain.as_deref(),
             error: event.error(),
         });

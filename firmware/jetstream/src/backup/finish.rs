@@ -180,7 +180,8 @@ impl JetStream {
         };
         self.send_json(tenant, &giver, told);
         let (start, bytes) = (restore.started, restore.bytes);
-        self.tell_backup(tenant, &name, &Event::RestoreEnded { start, bytes }, reach);
+        let event = Event::RestoreEnded { start, bytes };
+        self.tell_backup(tenant, &name, &event, restore.asker.as_deref(), reach);
     }
 
     fn attach_restored(&mut self, stream: frond_ledger::StreamId, one: Prepared) {

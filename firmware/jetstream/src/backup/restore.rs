@@ -28,6 +28,8 @@ pub(super) struct Restore {
     pub(super) work: Work,
     /// Who waits for the chunks that came.
     pub(super) givers: Vec<Box<str>>,
+    /// Who asked for it, as a document.
+    pub(super) asker: Option<Box<str>>,
     pub(super) started: Timestamp,
     pub(super) bytes: u64,
     /// Which sequences the giver says there are, and which the backup says.

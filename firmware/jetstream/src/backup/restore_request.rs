@@ -51,6 +51,7 @@ impl JetStream {
         validate::normalise(&mut config, false)?;
         self.inherit(call.tenant, &mut config, false)?;
         self.check_size(call.tenant, &config)?;
+        validate::copies(&config)?;
         self.check_room(call.tenant, None, &config)?;
         if self.is_name_taken(call.tenant, name) {
             return Err(errors::STREAM_NAME_EXIST_RESTORE_FAILED);
@@ -61,7 +62,8 @@ impl JetStream {
         }
         let subject = self.begin_restore(call, config, asked)?;
         self.log(Level::Info, format!("starting restore of stream {name}"));
-        self.tell_backup(call.tenant, name, &Event::RestoreBegan, reach);
+        let asker = call.asker.as_deref();
+        self.tell_backup(call.tenant, name, &Event::RestoreBegan, asker, reach);
         let deliver_subject = subject.as_str();
         Ok(Some(answer::success(KIND, &Answer { deliver_subject })))
     }
@@ -119,6 +121,7 @@ impl JetStream {
             stage: Stage::Coming,
             work: Work::Idle,
             givers: Vec::new(),
+            asker: call.asker.clone(),
             started: now.wall,
             bytes: 0,
             asked,

@@ -221,7 +221,8 @@ impl JetStream {
         }
         let (start, bytes) = (restore.started, restore.bytes);
         let event = Event::RestoreEnded { start, bytes };
-        self.tell_backup(restore.tenant, &restore.name, &event, reach);
+        let asker = restore.asker.as_deref();
+        self.tell_backup(restore.tenant, &restore.name, &event, asker, reach);
     }
 
     /// An account loses its streams: also those that are on their way in.

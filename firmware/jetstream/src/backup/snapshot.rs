@@ -80,6 +80,8 @@ pub(super) struct Sending {
     pub(super) ack: String,
     pub(super) ack_sub: SubId,
     pub(super) taker: Taker,
+    /// Who asked for it, as a document.
+    pub(super) asker: Option<Box<str>>,
     pub(super) started: Timestamp,
 }
 

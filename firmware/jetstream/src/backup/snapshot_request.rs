@@ -127,12 +127,8 @@ impl JetStream {
         }
         self.conclude(call, KIND, Ok(Some(told)));
         self.log(Level::Info, format!("starting snapshot of stream {name}"));
-        self.tell_backup(
-            call.tenant,
-            name,
-            &Event::SnapshotBegan(Box::new(state)),
-            reach,
-        );
+        let event = Event::SnapshotBegan(Box::new(state));
+        self.tell_backup(call.tenant, name, &event, call.asker.as_deref(), reach);
         let ack = format!("$JS.SNAPSHOT.ACK.{name}.{}", self.rng.nuid());
         let ack_sub = self.subscribe(call.tenant, &format!("{ack}.>"), Route::SnapshotAck(id));
         let millis = |ms| now.mono + Duration::from_millis(ms);
@@ -151,6 +147,7 @@ impl JetStream {
             ack,
             ack_sub,
             taker,
+            asker: call.asker.clone(),
             started: now.wall,
         };
         self.timers.set(Alarm::Snapshot(id), sending.deadline());

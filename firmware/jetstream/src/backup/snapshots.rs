@@ -300,7 +300,7 @@ impl JetStream {
         let start = sending.started;
         let error = end.error().unwrap_or_default().to_owned();
         let event = Event::SnapshotEnded { start, error };
-        self.tell_backup(tenant, name, &event, reach);
+        self.tell_backup(tenant, name, &event, sending.asker.as_deref(), reach);
     }
 }
 

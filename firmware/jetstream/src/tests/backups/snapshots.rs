@@ -205,6 +205,11 @@ fn those_who_watch_are_told() {
         "io.nats.jetstream.advisory.v1.snapshot_complete"
     );
     assert!(told[1]["start"].is_string() && told[1]["end"].is_string());
+    // The account is $G: this is what the node says of who asks.
+    assert!(
+        told.iter().all(|told| told["client"]["acc"] == "A"),
+        "{told:?}"
+    );
     let taken = take(&mut world, "");
     world.ask("$JS.API.STREAM.DELETE.S", "");
     world.sent.clear();
@@ -221,6 +226,10 @@ fn those_who_watch_are_told() {
         "io.nats.jetstream.advisory.v1.restore_complete"
     );
     assert_eq!(told[1]["bytes"], taken.bytes.len());
+    assert!(
+        told.iter().all(|told| told["client"]["acc"] == "A"),
+        "{told:?}"
+    );
 }
 
 fn told(world: &World) -> Vec<Value> {
