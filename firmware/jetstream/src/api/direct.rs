@@ -48,7 +48,7 @@ struct Asked {
     batch: usize,
     /// Whether a batch of less than nothing is wanted: only its end is sent.
     is_end_only: bool,
-    max_bytes: u64,
+    max_bytes: i64,
     multi_last: Vec<Box<str>>,
     up_to_seq: Seq,
     up_to_time: Option<Timestamp>,
@@ -141,9 +141,11 @@ impl JetStream {
             many: None,
         };
         if !asked.multi_last.is_empty() {
-            let (up_to, seqs) = last_of_each(&view, asked)?;
+            let is_memory = host.stream.is_memory();
+            let (up_to, seqs) = last_of_each(&view, asked, is_memory)?;
             let pending = seqs.len() as u64;
             reading.seqs = cut(&view, seqs.into_iter(), asked);
+            reading.no_header = false;
             reading.many = Some(Many {
                 pending,
                 last: 0,
@@ -163,7 +165,11 @@ impl JetStream {
             .filter(|filter| !filter.is_empty())
             .map(Into::into)
             .collect();
-        let from = first.or_else(|| view.next(asked.one.seq, &filters));
+        // A time has no other place to begin at.
+        let from = match asked.one.start_time {
+            Some(_) => first,
+            None => first.or_else(|| view.next(asked.one.seq, &filters)),
+        };
         if asked.is_end_only {
             reading.many = Some(Many {
                 pending: from.map_or(0, |from| view.count(from, &filters)),
@@ -215,9 +221,12 @@ impl JetStream {
             headers::append(&mut header, "Nats-Time-Stamp", &stored.time.to_string());
         }
         if let Some(many) = &mut reading.many {
-            many.pending = many.pending.saturating_sub(1);
-            headers::append(&mut header, "Nats-Num-Pending", &many.pending.to_string());
-            headers::append(&mut header, "Nats-Last-Sequence", &many.last.to_string());
+            // Who wants no headers is not told of one message less at the end, either.
+            if !reading.no_header {
+                many.pending = many.pending.saturating_sub(1);
+                headers::append(&mut header, "Nats-Num-Pending", &many.pending.to_string());
+                headers::append(&mut header, "Nats-Last-Sequence", &many.last.to_string());
+            }
             many.last = stored.seq;
         }
         let payload = stored.body.payload();
@@ -247,20 +256,29 @@ impl JetStream {
 /// The body has to be fetched.
 struct OnDisk;
 
-fn last_of_each(view: &StreamView<'_>, asked: &Asked) -> Result<(Seq, Vec<Seq>), Status> {
+/// A ceiling above the last message is none in memory, and leaves nothing in a file.
+///
+/// spec: nats-server v2.15.1 server/filestore.go and memstore.go `MultiLastMsgs`
+fn last_of_each(
+    view: &StreamView<'_>,
+    asked: &Asked,
+    is_memory: bool,
+) -> Result<(Seq, Vec<Seq>), Status> {
+    let none = Err((404, "No Results"));
     let up_to = match asked.up_to_time {
         Some(time) => view.at_time(time).saturating_sub(1),
-        None if asked.up_to_seq > 0 => asked.up_to_seq.min(view.last()),
+        None if asked.up_to_seq > view.last() && !is_memory => return none,
+        None if asked.up_to_seq > 0 => asked.up_to_seq,
         None => view.last(),
     };
     let mut seqs = view.last_by_subject(up_to, &asked.multi_last);
     if seqs.len() > MULTI_LAST_MAX {
         return Err((413, "Too Many Results"));
     }
-    seqs.retain(|seq| *seq >= asked.one.seq);
     if seqs.is_empty() {
-        return Err((404, "No Results"));
+        return none;
     }
+    seqs.retain(|seq| *seq >= asked.one.seq);
     Ok((up_to, seqs))
 }
 
@@ -271,10 +289,10 @@ fn cut(view: &StreamView<'_>, seqs: impl Iterator<Item = Seq>, asked: &Asked) ->
     } else {
         asked.batch
     };
-    let bytes_max = if asked.max_bytes == 0 {
-        DIRECT_BATCH_BYTES
-    } else {
-        asked.max_bytes
+    // Less than nothing is reached by the first message.
+    let bytes_max = match asked.max_bytes {
+        0 => DIRECT_BATCH_BYTES,
+        bytes => u64::try_from(bytes).unwrap_or(0),
     };
     let mut bytes = 0;
     let mut kept = VecDeque::new();
@@ -304,7 +322,7 @@ fn asked(body: &[u8], subject: Option<&str>) -> Result<Asked, Status> {
                 asked.is_end_only = batch < 0;
                 asked.batch = usize::try_from(batch).unwrap_or(0);
             }
-            "max_bytes" => asked.max_bytes = u64::try_from(field.int64("int")?).unwrap_or(0),
+            "max_bytes" => asked.max_bytes = field.int64("int")?,
             "multi_last" => {
                 asked.multi_last = field.strings()?.into_iter().map(Into::into).collect();
             }

@@ -119,7 +119,11 @@ pub(crate) fn state(host: &Host) -> StreamState {
     StreamState {
         messages: contents.messages(),
         bytes: contents.bytes(),
-        first_seq: if is_new { 0 } else { contents.first() },
+        first_seq: if is_new {
+            host.stream.config.first_seq.min(1)
+        } else {
+            contents.first()
+        },
         first_ts: text_or_zero(first_time),
         last_seq: contents.last(),
         last_ts: text_or_zero(contents.last_time()),

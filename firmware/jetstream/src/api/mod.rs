@@ -31,13 +31,26 @@ pub(crate) use streams::is_empty;
 use frond_ledger::Fetched;
 use frond_wire::{Headers, Message, MessageBuf, headers};
 
-use crate::consumer::ConsumerInput;
+use crate::consumer::{ConsumerInput, CreateRequest};
 use crate::errors::{self, ApiError};
 use crate::fetches::Purpose;
 use crate::io::{Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::limits::API_LEVEL;
 pub(crate) use endpoint::Endpoint;
+
+/// What of the API a domain's name reaches.
+const MAPPED: [&str; 6] = [
+    "STREAM.",
+    "CONSUMER.",
+    "DIRECT.",
+    "META.",
+    "SERVER.",
+    "ACCOUNT.",
+];
+
+/// Requests that nobody hears when the stream or the consumer is not there.
+const OF_ASSETS: [&str; 2] = ["$JS.API.CONSUMER.MSG.NEXT.", "$JS.API.DIRECT.GET"];
 
 /// What a request comes to: an answer now, `None` when it is given later, or an error.
 pub(crate) type Outcome = Result<Option<Vec<u8>>, ApiError>;
@@ -50,6 +63,10 @@ impl JetStream {
         }
         let subject = call.subject.clone();
         let Some(endpoint) = Endpoint::parse(&subject) else {
+            // The server listens to all of its API but what streams and consumers answer.
+            if OF_ASSETS.iter().any(|prefix| subject.starts_with(prefix)) {
+                self.no_responders(&call);
+            }
             return;
         };
         if self.is_off(call.tenant) {
@@ -79,6 +96,13 @@ impl JetStream {
             };
             let passed_on = MessageBuf::copy_of(&passed_on);
             self.publish(tenant, passed_on);
+            return;
+        }
+        let is_mapped = MAPPED
+            .iter()
+            .any(|kind| rest.strip_prefix(kind).is_some_and(|rest| !rest.is_empty()));
+        if !is_mapped && rest != "INFO" {
+            self.no_responders(&Call::new(tenant, message));
             return;
         }
         let subject = format!("$JS.API.{rest}");
@@ -154,9 +178,47 @@ impl JetStream {
         }
         let outcome = match required_level(&call) {
             Ok(()) => self.serve(&call, endpoint, reach),
-            Err(error) => Err(error),
+            Err(error) => self.below_level(&call, endpoint, error),
         };
         self.conclude(&call, endpoint.kind(), outcome);
+    }
+
+    /// What a request comes to that asks for more than this server can: some are judged before.
+    ///
+    /// spec: nats-server v2.15.1 server/jetstream_api.go
+    fn below_level(&self, call: &Call, endpoint: &Endpoint<'_>, error: ApiError) -> Outcome {
+        let (body, is_strict) = (call.body(), self.facts.strict);
+        let earlier = match endpoint {
+            Endpoint::ConsumerCreate(_) => CreateRequest::parse(body, is_strict).err(),
+            Endpoint::ConsumerPause(..) => pause::asked_time(body, is_strict).err(),
+            Endpoint::ConsumerInfo(..) => (!is_empty(body)).then_some(errors::NOT_EMPTY_REQUEST),
+            Endpoint::Clustered(_) => Some(errors::CLUSTER_REQUIRED),
+            Endpoint::ConsumerReset(stream, consumer)
+                if self.find_consumer(call.tenant, stream, consumer).is_err() =>
+            {
+                return Ok(None);
+            }
+            Endpoint::AccountInfo
+            | Endpoint::StreamCreate(_)
+            | Endpoint::StreamUpdate(_)
+            | Endpoint::StreamNames
+            | Endpoint::StreamList
+            | Endpoint::StreamInfo(_)
+            | Endpoint::StreamDelete(_)
+            | Endpoint::StreamPurge(_)
+            | Endpoint::StreamSnapshot(_)
+            | Endpoint::StreamRestore(_)
+            | Endpoint::MessageGet(_)
+            | Endpoint::MessageDelete(_)
+            | Endpoint::ConsumerNames(_)
+            | Endpoint::ConsumerList(_)
+            | Endpoint::ConsumerDelete(..)
+            | Endpoint::ConsumerReset(..)
+            | Endpoint::ConsumerUnpin(..)
+            | Endpoint::MessageNext(..)
+            | Endpoint::DirectGet(..) => None,
+        };
+        Err(earlier.unwrap_or(error))
     }
 
     fn serve(&mut self, call: &Call, endpoint: &Endpoint<'_>, reach: &dyn Reach) -> Outcome {

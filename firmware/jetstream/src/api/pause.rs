@@ -78,7 +78,8 @@ impl JetStream {
     }
 }
 
-fn asked_time(body: &[u8], is_strict: bool) -> Result<Option<Timestamp>, ApiError> {
+/// The time a request asks for, if any.
+pub(super) fn asked_time(body: &[u8], is_strict: bool) -> Result<Option<Timestamp>, ApiError> {
     let mut until = None;
     let body = flexible_object(body);
     request(

@@ -80,6 +80,7 @@ impl JetStream {
         validate::normalise(&mut config, asked.pedantic)?;
         self.inherit(call.tenant, &mut config, asked.pedantic)?;
         self.check_size(call.tenant, &config)?;
+        validate::copies(&config)?;
         if let Some(host) = self.find_stream(call.tenant, name) {
             if host.stream.config != config {
                 return Err(errors::STREAM_NAME_EXIST);
@@ -342,16 +343,17 @@ fn page_of_subjects(host: &Host, asked: &InfoRequest, paged: &mut Paged) {
         .filter(|s| matches(&asked.subjects_filter, s.name))
         .map(|subject| (subject.name, subject.count))
         .collect();
-    paged.total = all.len();
-    paged.offset = asked.offset.min(all.len());
     if all.is_empty() {
         return;
     }
+    paged.total = all.len();
+    paged.offset = asked.offset;
     paged.limit = SUBJECTS_PAGE_MAX;
+    let passed = asked.offset.min(all.len());
     // Only what is told is put in order.
     let mut page = all.as_mut_slice();
-    if paged.offset > 0 {
-        page = page.select_nth_unstable(paged.offset - 1).2;
+    if passed > 0 {
+        page = page.select_nth_unstable(passed - 1).2;
     }
     if page.len() > SUBJECTS_PAGE_MAX {
         page = page.select_nth_unstable(SUBJECTS_PAGE_MAX).0;

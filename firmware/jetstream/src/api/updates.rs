@@ -19,6 +19,7 @@ impl JetStream {
     pub(super) fn stream_update(&mut self, call: &Call, name: &str, reach: &dyn Reach) -> Outcome {
         let asked = stream_config(call.body(), self.facts.strict)?;
         let mut config = asked.config;
+        validate::name(&config.name)?;
         if config.name != name {
             return Err(errors::STREAM_MISMATCH);
         }
@@ -32,11 +33,12 @@ impl JetStream {
         let is_memory = host.stream.is_memory();
         let created = host.stream.created;
         let old = host.stream.config.clone();
-        if config.sealed {
+        if config.sealed && !config.deny_purge {
             // What a sealed stream implies must not trip over what is asked beside it.
             config.allow_rollup_hdrs = false;
         }
         validate::normalise(&mut config, asked.pedantic)?;
+        validate::copies(&config)?;
         update::update(&old, &mut config)?;
         violates_consumers(host, &config)?;
         self.inherit(call.tenant, &mut config, asked.pedantic)?;

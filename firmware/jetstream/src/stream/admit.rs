@@ -270,14 +270,13 @@ impl Stream {
         subject: &str,
     ) -> Result<(), ApiError> {
         self.is_open(message)?;
+        self.is_not_too_large(message)?;
         if message.header().is_empty() {
             return Ok(());
         }
         self.may_count(&message.message(), headers)?;
-        if headers
-            .get("Nats-Expected-Stream")
-            .is_some_and(|name| name != self.config.name)
-        {
+        let expected = said(headers, "Nats-Expected-Stream");
+        if expected.is_some_and(|name| name != self.config.name.as_bytes()) {
             return Err(errors::STREAM_NOT_MATCH);
         }
         let ttl = headers.get("Nats-TTL").and_then(Ttl::parse);
@@ -321,14 +320,15 @@ impl Stream {
     /// A write of the same subject that is on its way makes the answer unknowable: the asker
     /// loses, as it does in a cluster.
     fn expected_of_subject(&self, headers: &Headers<'_>, subject: &str) -> Result<(), ApiError> {
-        let other = headers.get("Nats-Expected-Last-Subject-Sequence-Subject");
+        let other = said(headers, "Nats-Expected-Last-Subject-Sequence-Subject");
         let Some(expected) = number(headers, "Nats-Expected-Last-Subject-Sequence") else {
             return match other {
                 Some(_) => Err(errors::STREAM_EXPECTED_LAST_SEQ_PER_SUBJECT_INVALID),
                 None => Ok(()),
             };
         };
-        let filter = other.unwrap_or(subject);
+        let other = other.map(String::from_utf8_lossy);
+        let filter = other.as_deref().unwrap_or(subject);
         let on_its_way = if frond_subject::is_literal(filter) {
             self.inflight.of_subject(filter) > 0
         } else {
@@ -349,11 +349,9 @@ impl Stream {
     }
 
     fn after_dedupe(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {
-        if let Some(expected) = headers.get("Nats-Expected-Last-Msg-Id")
-            && !expected.is_empty()
-        {
+        if let Some(expected) = said(headers, "Nats-Expected-Last-Msg-Id") {
             let newest = self.dedupe.newest(self.inflight.last()).unwrap_or_default();
-            if newest != expected {
+            if newest.as_bytes() != expected {
                 return Err(errors::STREAM_WRONG_LAST_MSG_ID.with("id", newest));
             }
         }
@@ -370,12 +368,12 @@ impl Stream {
     ) -> Result<Option<Counted>, ApiError> {
         let counted = self.counted(message, subject)?;
         let message = counted.as_ref().map_or(message, |it| &it.message);
-        self.fits(message, subject, room, rollup)?;
         let headers = Headers::new(message.header());
         let ttl = headers.get("Nats-TTL").filter(|ttl| !ttl.is_empty());
         if room.has_interest && ttl.is_some_and(|ttl| Ttl::parse(ttl).is_none()) {
             return Err(errors::MESSAGE_TTL_INVALID);
         }
+        self.fits(message, subject, room, rollup)?;
         Ok(counted)
     }
 
@@ -407,18 +405,25 @@ impl Stream {
     }
 }
 
+/// What a header says, in whatever bytes; an empty one says nothing.
+pub(super) fn said<'a>(headers: &Headers<'a>, name: &str) -> Option<&'a [u8]> {
+    headers.get_bytes(name).filter(|value| !value.is_empty())
+}
+
 /// A header that may not be there.
 fn refuse(headers: &Headers<'_>, name: &str, error: ApiError) -> Result<(), ApiError> {
-    match headers.get(name) {
-        Some(value) if !value.is_empty() => Err(error),
-        Some(_) | None => Ok(()),
-    }
+    said(headers, name).map_or(Ok(()), |_| Err(error))
 }
 
 /// A sequence in a header; what is no number is a number that no message has.
+///
+/// spec: nats-server v2.15.1 server/util.go `parseInt64`
 pub(super) fn number(headers: &Headers<'_>, name: &str) -> Option<u64> {
-    let text = headers.get(name).filter(|text| !text.is_empty())?;
-    Some(text.parse().unwrap_or(u64::MAX))
+    let digits = said(headers, name)?;
+    // A sign is no digit.
+    let is_number = digits.iter().all(u8::is_ascii_digit);
+    let text = core::str::from_utf8(digits).ok().filter(|_| is_number);
+    Some(text.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX))
 }
 
 /// What is kept of the message: its own bytes, or a copy under another subject.

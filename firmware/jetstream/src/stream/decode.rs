@@ -57,7 +57,7 @@ fn main_field(c: &mut StreamConfig, name: &str, field: Field<'_>) -> Result<bool
         "num_replicas" => c.num_replicas = field.int64("int")?,
         "no_ack" => c.no_ack = field.bool()?,
         "duplicate_window" => c.duplicate_window = field.int64("time.Duration")?,
-        "placement" => c.placement = optional(field, "server.Placement", placement_field)?,
+        "placement" => c.placement = placement(field)?,
         "mirror" => c.mirror = optional(field, "server.StreamSource", source_field)?,
         "sources" => c.sources = listed(field, "[]*server.StreamSource", source_field)?,
         "compression" => {
@@ -104,10 +104,31 @@ fn other_field(c: &mut StreamConfig, name: &str, field: Field<'_>) -> Result<boo
     Ok(true)
 }
 
-fn placement_field(c: &mut Placement, name: &str, field: Field<'_>) -> Result<bool, String> {
+/// A placement as it came.
+#[derive(Default)]
+struct Placed {
+    placement: Placement,
+    has_tags: bool,
+}
+
+/// One without a member is none; a list of no tags is a member.
+fn placement(field: Field<'_>) -> Result<Option<Placement>, String> {
+    let placed: Option<Placed> = optional(field, "server.Placement", placement_field)?;
+    let placed = placed.filter(|it| it.has_tags || it.placement != Placement::default());
+    Ok(placed.map(|placed| placed.placement))
+}
+
+fn placement_field(c: &mut Placed, name: &str, field: Field<'_>) -> Result<bool, String> {
+    let Placed {
+        placement: c,
+        has_tags,
+    } = c;
     match name {
         "cluster" => c.cluster = field.string()?,
-        "tags" => c.tags = field.strings()?,
+        "tags" => {
+            *has_tags = !field.is_null();
+            c.tags = field.strings()?;
+        }
         "preferred" => c.preferred = field.string()?,
         _ => return Ok(false),
     }

@@ -29,18 +29,23 @@ impl Mark {
         if header.is_empty() {
             return mark;
         }
+        let [mut ttl, mut reason, mut operation, mut schedule] = [None; 4];
         for (key, value) in Headers::new(header).iter() {
-            match key {
-                b"Nats-TTL" if mark.ttl == Ttl::Unsaid => {
-                    let text = core::str::from_utf8(value).ok();
-                    mark.ttl = text.and_then(Ttl::parse).unwrap_or_default();
-                }
-                b"Nats-Marker-Reason" => mark.is_marker |= !value.is_empty(),
-                b"KV-Operation" => mark.is_marker |= value == b"PURGE",
-                b"Nats-Schedule" => mark.is_schedule |= !value.is_empty(),
-                _ => {}
-            }
+            let known = match key {
+                b"Nats-TTL" => &mut ttl,
+                b"Nats-Marker-Reason" => &mut reason,
+                b"KV-Operation" => &mut operation,
+                b"Nats-Schedule" => &mut schedule,
+                _ => continue,
+            };
+            // What is said again is not heard, also after a header that says nothing.
+            known.get_or_insert(value);
         }
+        let is_said = |value: Option<&[u8]>| value.is_some_and(|value| !value.is_empty());
+        let ttl = ttl.and_then(|ttl| core::str::from_utf8(ttl).ok());
+        mark.ttl = ttl.and_then(Ttl::parse).unwrap_or_default();
+        mark.is_marker = is_said(reason) || operation == Some(b"PURGE");
+        mark.is_schedule = is_said(schedule);
         mark
     }
 

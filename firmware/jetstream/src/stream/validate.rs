@@ -37,6 +37,7 @@ pub(crate) fn normalise(config: &mut StreamConfig, pedantic: bool) -> Result<(),
     subjects(config)?;
     transform(config)?;
     republish(config, pedantic)?;
+    placement(config)?;
     features::required_level(config);
     Ok(())
 }
@@ -58,7 +59,8 @@ pub(crate) fn strip_server_metadata(config: &mut StreamConfig) {
     }
 }
 
-fn name(name: &str) -> Result<(), ApiError> {
+/// Whether a stream may have this name.
+pub(crate) fn name(name: &str) -> Result<(), ApiError> {
     if !is_name(name) {
         return Err(invalid(
             "stream name is required and can not contain '.', '*', '>', '\\', '/'",
@@ -98,19 +100,26 @@ fn replicas(config: &mut StreamConfig) -> Result<(), ApiError> {
         asked if asked > REPLICAS_MAX => {
             return Err(invalid(format!("maximum replicas is {REPLICAS_MAX}")));
         }
-        1 => {}
-        _ => return Err(errors::STREAM_REPLICAS_NOT_SUPPORTED),
-    }
-    let Some(placement) = &config.placement else {
-        return Ok(());
-    };
-    if !placement.preferred.is_empty() {
-        return Err(invalid("preferred server not permitted in placement"));
-    }
-    if placement.cluster.is_empty() && placement.tags.is_empty() {
-        config.placement = None;
+        _ => {}
     }
     Ok(())
+}
+
+/// One server has no others to keep copies on; that is told after all that is wrong otherwise.
+pub(crate) fn copies(config: &StreamConfig) -> Result<(), ApiError> {
+    match config.num_replicas {
+        ..=1 => Ok(()),
+        _ => Err(errors::STREAM_REPLICAS_NOT_SUPPORTED),
+    }
+}
+
+fn placement(config: &StreamConfig) -> Result<(), ApiError> {
+    match &config.placement {
+        Some(placement) if !placement.preferred.is_empty() => {
+            Err(invalid("preferred server not permitted in placement"))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn negative_limits(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> {
@@ -233,14 +242,12 @@ fn transform(config: &StreamConfig) -> Result<(), ApiError> {
     let Some(transform) = &config.subject_transform else {
         return Ok(());
     };
-    if config.mirror.is_some() {
-        return Err(invalid("stream mirrors can not have subject transforms"));
-    }
     if !transform.src.is_empty() && !is_valid_filter(&transform.src) {
         let fault = format!("invalid subject {}", transform.src);
         return Err(errors::STREAM_TRANSFORM_INVALID_SOURCE.with("err", fault));
     }
     match fault_of(&transform.src, &transform.dest) {
+        _ if transform.dest.is_empty() => Ok(()),
         None => Ok(()),
         Some(fault) => Err(errors::STREAM_TRANSFORM_INVALID_DESTINATION.with("err", fault)),
     }
@@ -268,12 +275,6 @@ fn republish(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> 
         }
         ">".clone_into(&mut republish.src);
     }
-    if Transform::new(&republish.src, &republish.dest).is_err() {
-        return Err(invalid(format!(
-            "stream configuration for republish with transform from '{}' to '{}' not valid",
-            republish.src, republish.dest
-        )));
-    }
     if config
         .subjects
         .iter()
@@ -282,6 +283,14 @@ fn republish(config: &mut StreamConfig, pedantic: bool) -> Result<(), ApiError> 
         return Err(invalid(
             "stream configuration for republish destination forms a cycle",
         ));
+    }
+    // Without a destination nothing is published again.
+    let is_none = republish.dest.is_empty();
+    if !is_none && Transform::new(&republish.src, &republish.dest).is_err() {
+        return Err(invalid(format!(
+            "stream configuration for republish with transform from '{}' to '{}' not valid",
+            republish.src, republish.dest
+        )));
     }
     Ok(())
 }

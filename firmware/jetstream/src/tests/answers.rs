@@ -21,6 +21,16 @@ fn of_requests_that_are_wrong() {
     agree(include_str!("answers/invalid.txt"));
 }
 
+#[test]
+fn of_unusual_requests() {
+    agree(include_str!("answers/unusual.txt"));
+}
+
+#[test]
+fn of_requests_with_more_than_one_fault() {
+    agree(include_str!("answers/order.txt"));
+}
+
 fn agree(recorded: &str) {
     let mut world = World::with(Facts {
         server_name: "golden".into(),
