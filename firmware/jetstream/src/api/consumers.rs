@@ -9,7 +9,8 @@ use super::streams::is_empty;
 use super::{Call, Outcome, answer, identity};
 use crate::attached::Ears;
 use crate::consumer::{
-    Consumer, ConsumerInfo, CreateRequest, ServerLimits, admit_change, admit_new, same,
+    Consumer, ConsumerInfo, ConsumerInput, CreateRequest, ServerLimits, admit_change, admit_new,
+    same,
 };
 use crate::errors::{self, ApiError};
 use crate::host::Host;
