@@ -120,24 +120,21 @@ impl Consumer {
         // What was purged by subject leaves others in the range.
         over.retain(|seq| scene.messages.head(*seq).is_none());
         for seq in over {
-            match cause {
-                Cause::Limits => self.end_unacknowledged(scene, seq),
-                Cause::Purge => {
-                    self.redelivery.forget(seq);
-                    self.progress.ack(seq);
-                }
-            }
+            self.end_unacknowledged(scene, seq, cause);
         }
     }
 
-    /// What was on the way is not there any more, which is told.
-    pub(super) fn end_unacknowledged(&mut self, scene: &Scene<'_>, seq: Seq) {
+    /// What was on the way is not there any more, which is told unless it was purged.
+    pub(super) fn end_unacknowledged(&mut self, scene: &Scene<'_>, seq: Seq, cause: Cause) {
         self.redelivery.forget(seq);
         let deliveries = self.progress.deliveries(seq);
         let pending = self.progress.pending.get(&seq).copied();
         self.progress.ack(seq);
-        if let Some(pending) = pending {
-            self.acked_at = Some(scene.now.wall);
+        let Some(pending) = pending else {
+            return;
+        };
+        self.acked_at = Some(scene.now.wall);
+        if cause == Cause::Limits {
             let delivery = Delivery {
                 consumer_seq: pending.delivery,
                 stream_seq: seq,

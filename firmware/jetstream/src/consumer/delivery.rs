@@ -6,7 +6,7 @@ use frond_ledger::{Body, Seq};
 use frond_wire::{Message, MessageBuf};
 
 use super::advisory::{Event, Teller};
-use super::io::{ConsumerOutput, Resident};
+use super::io::{Cause, ConsumerOutput, Resident};
 use super::limits;
 use super::machine::{Consumer, Mode, Stop};
 use super::scene::Scene;
@@ -185,7 +185,7 @@ impl Consumer {
         if fresh {
             return;
         }
-        self.end_unacknowledged(scene, seq);
+        self.end_unacknowledged(scene, seq, Cause::Limits);
     }
 
     /// The message has left the backlog.
