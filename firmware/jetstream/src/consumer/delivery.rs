@@ -11,7 +11,7 @@ use super::limits;
 use super::machine::{Consumer, Mode, Stop};
 use super::scene::Scene;
 use super::status;
-use super::waiting::Taker;
+use super::waiting::{Taker, Unused};
 
 /// What comes next.
 enum Choice {
@@ -263,9 +263,10 @@ impl Consumer {
             shown: parcel.body.subject().into(),
             message: parcel.message(&to),
         });
-        if let Some((left, bytes)) = unused {
+        if let Some(Unused { messages, bytes }) = unused {
             let text = "409 Batch Completed";
-            self.out.publish(status::unfinished(&to, text, left, bytes));
+            self.out
+                .publish(status::unfinished(&to, text, messages, bytes));
         }
         self.sent(scene, size);
         Some(size)
@@ -276,7 +277,7 @@ impl Consumer {
         &mut self,
         scene: &Scene<'_>,
         parcel: &Parcel<'_>,
-    ) -> Option<(Box<str>, Option<(i64, i64)>)> {
+    ) -> Option<(Box<str>, Option<Unused>)> {
         if let Mode::Push(push) = &self.mode {
             return Some((push.subject(), None));
         }

@@ -55,11 +55,19 @@ pub(crate) enum Order {
 pub(crate) struct Taker {
     /// The request's inbox.
     pub(crate) reply: Box<str>,
-    /// What the request still wanted and the bytes it would have taken, when this message was its
-    /// last and it would have taken any.
-    pub(crate) unused: Option<(i64, i64)>,
+    /// What is left of the request, when this message was its last and it would have taken more
+    /// bytes.
+    pub(crate) unused: Option<Unused>,
     /// The group whose other clients stand by from now on, when this one is to be pinned.
     pub(crate) pinned_in: Option<Box<str>>,
+}
+
+/// What a request leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unused {
+    /// Messages; below nothing when it asked for none.
+    pub(crate) messages: i64,
+    pub(crate) bytes: i64,
 }
 
 impl Waiting {
@@ -316,7 +324,7 @@ impl Request {
     }
 
     /// Counts a message; what is left of the request, when this one was its last.
-    fn serve(&mut self, now: Instant, size: i64) -> Option<(i64, i64)> {
+    fn serve(&mut self, now: Instant, size: i64) -> Option<Unused> {
         self.delivered += 1;
         self.left = self.left.saturating_sub(1);
         if self.limited {
@@ -328,8 +336,11 @@ impl Request {
         if let Some((every, at)) = &mut self.heartbeat {
             *at = now + *every;
         }
-        (self.left <= 0 && self.limited && self.bytes_left > 0)
-            .then_some((self.left, self.bytes_left))
+        let is_last = self.left <= 0 && self.limited && self.bytes_left > 0;
+        is_last.then_some(Unused {
+            messages: self.left,
+            bytes: self.bytes_left,
+        })
     }
 
     /// Gives its client the pin, if that is the verdict; returns the group.
