@@ -80,10 +80,9 @@ mod tests {
 
     fn read(block: &str) -> Result<Fleet, String> {
         let text = format!("jetstream: enabled\nfleet {{ {block} }}");
-        match load_text(&text, "x.conf", &Nothing) {
-            Ok(loaded) => Ok(loaded.config.fleet.unwrap()),
-            Err(errors) => Err(errors.to_string()),
-        }
+        let loaded = load_text(&text, "x.conf", &Nothing).map_err(|it| it.to_string())?;
+        loaded.config.check().map_err(|it| it.to_string())?;
+        Ok(loaded.config.fleet.unwrap())
     }
 
     #[test]
@@ -101,7 +100,8 @@ mod tests {
             let said = read(block).unwrap_err();
             assert!(said.contains("x.conf:2:") && said.contains(words), "{said}");
         }
-        let said = load_text("fleet {}", "x.conf", &Nothing).unwrap_err();
+        let bare = load_text("fleet {}", "x.conf", &Nothing).unwrap();
+        let said = bare.config.check().unwrap_err();
         assert!(said.to_string().contains("jetstream"), "{said}");
     }
 }
