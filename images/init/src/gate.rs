@@ -1,4 +1,4 @@
-//! How `frond` is doing, as it tells on its monitoring port.
+//! How `frond` is doing, as it tells on its monitoring port and as a client finds it.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -7,20 +7,52 @@ use std::time::Duration;
 use frond_ota::Check;
 use serde_json::Value;
 
+use crate::probe;
+
 /// Where the image's own configuration has it; a box without it is judged by what it tells the
 /// first process.
 const MONITOR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8222);
 const PATIENCE: Duration = Duration::from_millis(500);
 const ANSWER_BYTES_MAX: u64 = 256 * 1024;
 
-/// What is looked at, with the names under which it is kept in the boot state.
-pub(crate) const CHECKS: [(Check, &str); 2] = [(Check::Probe, "health"), (Check::Uplink, "uplink")];
+/// Something that is looked at before an update and must be as well after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// `frond` says of itself that it is well.
+    Health,
+    /// A message is stored and acknowledged.
+    Publish,
+    /// There is a line to a hub.
+    Uplink,
+}
 
-/// Whether it is well.
-pub(crate) fn look(check: Check) -> Result<(), String> {
-    match check {
-        Check::Uplink => uplink(),
-        Check::Probe | Check::Listeners | Check::Clients | Check::Hub => health(),
+impl Look {
+    pub(crate) const ALL: [Self; 3] = [Self::Health, Self::Publish, Self::Uplink];
+
+    /// Under which it is kept in the boot state.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Health => "health",
+            Self::Publish => "publish",
+            Self::Uplink => "uplink",
+        }
+    }
+
+    /// What of the gate it belongs to.
+    pub(crate) const fn check(self) -> Check {
+        match self {
+            Self::Health | Self::Publish => Check::Probe,
+            Self::Uplink => Check::Uplink,
+        }
+    }
+
+    /// Whether it is well.
+    pub(crate) fn take(self) -> Result<(), String> {
+        match self {
+            Self::Health => health(),
+            Self::Publish => probe::publish(),
+            Self::Uplink => uplink(),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ mod logs;
 mod message;
 mod modules;
 mod mounts;
+mod probe;
 mod processes;
 mod service;
 mod slots;

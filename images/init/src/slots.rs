@@ -9,7 +9,8 @@ use frond_slot::limits::CONFIRMED_TRIES;
 use frond_slot::{Bar, BootState, Manifest, Place, Slot, install};
 
 use crate::command_line::CommandLine;
-use crate::{disk, gate, tryboot};
+use crate::gate::Look;
+use crate::{disk, tryboot};
 
 const USAGE: &str = "usage: frond-slot status | install FILE | confirm | give-up | reboot";
 /// What this image is: `board=…`, `version=…` in lines.
@@ -58,15 +59,15 @@ pub(crate) fn running() -> io::Result<Slot> {
 }
 
 /// Whether the slot that runs was never confirmed, and what was well before it.
-pub(crate) fn trial() -> io::Result<Option<Vec<frond_ota::Check>>> {
+pub(crate) fn trial() -> io::Result<Option<Vec<Look>>> {
     let state = disk::read_state()?;
     if !state.others.contains_key(TRIAL) || state.first != running()? {
         return Ok(None);
     }
     let needs = state.others.get(NEEDS).cloned().unwrap_or_default();
-    let known = gate::CHECKS.iter();
-    let known = known.filter(|(_, name)| needs.split(' ').any(|need| need == *name));
-    Ok(Some(known.map(|(check, _)| *check).collect()))
+    let known = Look::ALL.into_iter();
+    let known = known.filter(|look| needs.split(' ').any(|need| need == look.name()));
+    Ok(Some(known.collect()))
 }
 
 /// The slot is the one from now on, and nothing older is taken.
@@ -169,10 +170,8 @@ fn fill(from: &mut impl Read) -> io::Result<()> {
     let slot = running()?.other();
     let mut spare = Spare { slot, told: 0 };
     let manifest = install(from, &bar, &mut spare).map_err(io::Error::other)?;
-    let well = gate::CHECKS
-        .iter()
-        .filter(|(check, _)| gate::look(*check).is_ok());
-    let well: Vec<&str> = well.map(|(_, name)| *name).collect();
+    let well = Look::ALL.into_iter().filter(|look| look.take().is_ok());
+    let well: Vec<&str> = well.map(Look::name).collect();
     disk::change_state(|state| {
         state.try_slot(slot);
         state

@@ -17,7 +17,7 @@ use crate::processes::{Kept, Program, next_ended};
 use crate::service::{Event, SILENCE_MAX};
 use crate::stick::Sticks;
 use crate::trial::{Trial, Verdict};
-use crate::{disk, gate, keep, modules, mounts, slots};
+use crate::{disk, keep, modules, mounts, slots};
 
 /// Where `frond` tells how it is doing.
 const NOTIFY: &str = "/run/notify";
@@ -91,9 +91,9 @@ impl System {
         control.set_nonblocking(true)?;
         let now = Instant::from_nanos(0);
         let trial = match slots::trial()? {
-            Some(needs) => {
+            Some(looks) => {
                 say("this slot is on trial");
-                Trial::new(now, &needs, line.window)
+                Trial::new(now, looks, line.window)
             }
             None => Trial::confirmed(),
         };
@@ -207,7 +207,7 @@ impl System {
             let result = match check {
                 Check::Listeners if self.frond.service.is_serving() => Ok(()),
                 Check::Listeners => Err("frond does not serve".to_owned()),
-                Check::Probe | Check::Clients | Check::Uplink | Check::Hub => gate::look(check),
+                Check::Probe | Check::Clients | Check::Uplink | Check::Hub => trial.look(check),
             };
             trial.note(self.now(), check, result);
         }

@@ -6,10 +6,13 @@ use std::time::Duration;
 use frond_clock::Instant;
 use frond_ota::{Check, Gate};
 
+use crate::gate::Look;
+
 /// A slot that is to be found well.
 #[derive(Debug)]
 pub(crate) struct Trial {
     gate: Gate,
+    looks: Vec<Look>,
     /// It is given up then; a slot that was confirmed before is not.
     ends: Option<Instant>,
 }
@@ -32,10 +35,12 @@ const FAILURES_MAX: u32 = 5;
 
 impl Trial {
     /// Of a slot that was never confirmed.
-    pub(crate) fn new(now: Instant, needs: &[Check], window: Option<Duration>) -> Self {
-        let all = [&[Check::Listeners], needs].concat();
+    pub(crate) fn new(now: Instant, looks: Vec<Look>, window: Option<Duration>) -> Self {
+        let needs = looks.iter().map(|look| look.check());
+        let all: Vec<Check> = core::iter::once(Check::Listeners).chain(needs).collect();
         Self {
             gate: Gate::new(&all),
+            looks,
             ends: Some(now + window.unwrap_or(WINDOW)),
         }
     }
@@ -44,6 +49,7 @@ impl Trial {
     pub(crate) fn confirmed() -> Self {
         Self {
             gate: Gate::new(&[Check::Listeners]),
+            looks: Vec::new(),
             ends: None,
         }
     }
@@ -51,6 +57,12 @@ impl Trial {
     /// What must be well.
     pub(crate) fn needs(&self) -> Vec<Check> {
         self.gate.needs()
+    }
+
+    /// Looks at what of a check was well before the update.
+    pub(crate) fn look(&self, check: Check) -> Result<(), String> {
+        let mut looks = self.looks.iter().filter(|look| look.check() == check);
+        looks.try_for_each(|look| look.take())
     }
 
     /// Something was looked at.
@@ -85,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_was_well_before_must_be_well_again() {
-        let mut trial = Trial::new(at(0), &[Check::Uplink], None);
+        let mut trial = Trial::new(at(0), vec![Look::Uplink], None);
         for second in 1..300 {
             trial.note(at(second), Check::Listeners, Ok(()));
             trial.note(at(second), Check::Uplink, Err("no line".into()));
@@ -97,7 +109,7 @@ mod tests {
 
     #[test]
     fn well_for_a_while_is_well() {
-        let mut trial = Trial::new(at(0), &[], None);
+        let mut trial = Trial::new(at(0), Vec::new(), None);
         for second in 3..13 {
             trial.note(at(second), Check::Listeners, Ok(()));
             assert_eq!(trial.poll(at(second), 1), None, "{second}");
@@ -108,7 +120,7 @@ mod tests {
 
     #[test]
     fn who_keeps_ending_is_given_up_at_once() {
-        let trial = Trial::new(at(0), &[], None);
+        let trial = Trial::new(at(0), Vec::new(), None);
         assert!(matches!(trial.poll(at(9), 5), Some(Verdict::GiveUp(_))));
         assert_eq!(Trial::confirmed().poll(at(9), 50), None);
     }
