@@ -13,6 +13,7 @@
 )]
 
 mod command_line;
+mod devices;
 mod disk;
 mod early;
 mod gate;

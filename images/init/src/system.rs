@@ -17,7 +17,7 @@ use crate::processes::{Kept, Program, next_ended};
 use crate::service::{Event, SILENCE_MAX};
 use crate::stick::Sticks;
 use crate::trial::{Trial, Verdict};
-use crate::{disk, keep, modules, mounts, slots};
+use crate::{devices, disk, keep, modules, mounts, slots};
 
 /// Where `frond` tells how it is doing.
 const NOTIFY: &str = "/run/notify";
@@ -80,6 +80,7 @@ impl System {
         keep::keep("state", "/state", &mut hound)?;
         keep::keep("data", "/data", &mut hound)?;
         provide()?;
+        devices::hand_over(USER);
         let _ = Command::new("/bin/busybox")
             .args(["ip", "link", "set", "lo", "up"])
             .status();
@@ -194,6 +195,7 @@ impl System {
 
     /// Looks at sticks and at the slot's trial; whether the box is to restart for it.
     fn look(&mut self) -> bool {
+        devices::hand_over(USER);
         if self.update.is_none()
             && let Some(path) = self.sticks.look()
         {
