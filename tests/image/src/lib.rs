@@ -18,6 +18,7 @@ mod load;
 mod medium;
 mod nbd;
 mod plug;
+mod rollback;
 mod shelf;
 mod update;
 
@@ -27,5 +28,6 @@ pub use load::Load;
 pub use medium::{Counts, Honesty, Medium};
 pub use nbd::Disk;
 pub use plug::{Cuts, Plug};
+pub use rollback::roll_back;
 pub use shelf::{Release, Shelf};
 pub use update::{Outcome, Update};

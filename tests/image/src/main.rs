@@ -1,8 +1,10 @@
 //! Pulls the plug of images under QEMU, many times:
-//! `cargo run -p image -- cuts=200 | updates=50 | control=20 [board=qemu-aarch64] [seed=1]`.
+//! `cargo run -p image -- [cuts=200] [control=20] [updates=50] [rollbacks=1] [board=qemu-aarch64] [seed=1]`.
 //!
-//! `cuts`: of a running box under load; `updates`: of a box at its update; `control`: of a box on a
-//! disk that lies about flushes, which must lose something.
+//! One after the other, in this order: `cuts`: of a running box under load; `updates`: of a box at its update; `rollbacks`: boxes that
+//! are brought a bad release, one of each kind; `control`: a box on a disk that lies about flushes,
+//! which must lose something. `frond=FILE init=FILE` are programs that were built for the board
+//! before, instead of fresh ones.
 
 #![allow(
     clippy::print_stdout,
@@ -10,80 +12,160 @@
     reason = "a tool that answers on the terminal"
 )]
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use image::{Cuts, Honesty, Outcome, Plug, Release, Shelf, Update};
+use image::{Cuts, Honesty, Outcome, Plug, Release, Shelf, Update, roll_back};
+use imager::Built;
 use interop::Random;
 
-const USAGE: &str =
-    "usage: image cuts=COUNT | updates=COUNT | control=COUNT [board=NAME] [seed=NUMBER]";
-/// Longer than an update takes from the start of the box to its confirmation.
-const UPDATE_MS_MAX: u64 = 60_000;
+const USAGE: &str = "usage: image [cuts=COUNT] [control=COUNT] [updates=COUNT] [rollbacks=COUNT] \
+                     [board=NAME] [seed=NUMBER] [frond=FILE init=FILE]";
+
+/// What the command line says.
+struct Wish {
+    tasks: Vec<(Task, u64)>,
+    board: String,
+    seed: u64,
+    frond: Option<PathBuf>,
+    init: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Task {
+    Cuts,
+    Control,
+    Updates,
+    Rollbacks,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let (mut task, mut board, mut seed) = (None, "qemu-aarch64".to_owned(), 1);
-    for word in std::env::args().skip(1) {
-        match word.split_once('=') {
-            Some(("board", name)) => name.clone_into(&mut board),
-            Some(("seed", number)) => seed = number.parse().unwrap_or(seed),
-            Some((name @ ("cuts" | "updates" | "control"), number)) => {
-                task = number
-                    .parse()
-                    .ok()
-                    .map(|count: u64| (name.to_owned(), count));
-            }
-            Some(_) | None => task = None,
-        }
-    }
-    let Some((task, count)) = task else {
+    let Some(wish) = wish() else {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let shelf = Shelf::crossed(&board);
-    let start = Instant::now();
-    let is_well = match task.as_str() {
-        "updates" => updates(&shelf, count, seed),
-        "control" => cuts(&shelf, count, seed, Honesty::Lying).await.lost > 0,
-        _ => cuts(&shelf, count, seed, Honesty::Honest).await.lost == 0,
+    let shelf = match (&wish.frond, &wish.init) {
+        (Some(frond), Some(init)) => Shelf::given(&wish.board, frond, init),
+        (Some(_), None) | (None, Some(_) | None) => Shelf::crossed(&wish.board),
     };
-    println!(
-        "{task}={count} on {board}, seed {seed}: {is_well}, {:.0?}",
-        start.elapsed()
-    );
-    if is_well {
+    let first = shelf.release(1, Release::Good);
+    let mut are_well = true;
+    for (task, count) in wish.tasks {
+        let start = Instant::now();
+        let is_well = match task {
+            Task::Cuts => cuts(&shelf, &first, count, wish.seed).await,
+            Task::Control => control(&shelf, &first, count, wish.seed).await,
+            Task::Updates => updates(&shelf, &first, count, wish.seed),
+            Task::Rollbacks => rollbacks(&shelf, &first, count),
+        };
+        println!(
+            "{task:?} {count} on {}, seed {}: {}, {:.0?}",
+            wish.board,
+            wish.seed,
+            if is_well { "as it should be" } else { "FAILED" },
+            start.elapsed()
+        );
+        are_well &= is_well;
+    }
+    if are_well {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
 }
 
-async fn cuts(shelf: &Shelf, count: u64, seed: u64, honesty: Honesty) -> Cuts {
-    let built = shelf.release(1, Release::Good);
-    let mut plug = Plug::new(shelf.profile.clone(), &built.image, honesty, seed);
+fn wish() -> Option<Wish> {
+    let mut wish = Wish {
+        tasks: Vec::new(),
+        board: "qemu-aarch64".to_owned(),
+        seed: 1,
+        frond: None,
+        init: None,
+    };
+    for word in std::env::args().skip(1) {
+        let (name, value) = word.split_once('=')?;
+        let task = match name {
+            "board" => {
+                value.clone_into(&mut wish.board);
+                continue;
+            }
+            "seed" => {
+                wish.seed = value.parse().ok()?;
+                continue;
+            }
+            "frond" => {
+                wish.frond = Some(value.into());
+                continue;
+            }
+            "init" => {
+                wish.init = Some(value.into());
+                continue;
+            }
+            "cuts" => Task::Cuts,
+            "control" => Task::Control,
+            "updates" => Task::Updates,
+            "rollbacks" => Task::Rollbacks,
+            _ => return None,
+        };
+        wish.tasks.push((task, value.parse().ok()?));
+    }
+    wish.tasks.sort_unstable();
+    (!wish.tasks.is_empty()).then_some(wish)
+}
+
+async fn cuts(shelf: &Shelf, first: &Built, count: u64, seed: u64) -> bool {
+    let mut plug = Plug::new(shelf.profile.clone(), &first.image, Honesty::Honest, seed);
     let mut so_far = Cuts::default();
-    while so_far.cuts < count && !(honesty == Honesty::Lying && so_far.lost > 0) {
+    while so_far.cuts < count {
         plug.cut(&mut so_far).await;
         println!("{so_far:?}");
     }
-    if honesty == Honesty::Honest {
-        plug.look(&mut so_far).await;
-    }
+    plug.look(&mut so_far).await;
     println!("{so_far:?}");
-    so_far
+    so_far.lost == 0
 }
 
-fn updates(shelf: &Shelf, count: u64, seed: u64) -> bool {
-    let (old, new) = (
-        shelf.release(1, Release::Good),
-        shelf.release(2, Release::Good),
-    );
+/// Whether a disk that lies about flushes is found out: something is lost, or the box does not come
+/// up any more.
+async fn control(shelf: &Shelf, first: &Built, count: u64, seed: u64) -> bool {
+    let mut plug = Plug::new(shelf.profile.clone(), &first.image, Honesty::Lying, seed);
+    let mut so_far = Cuts::default();
+    while so_far.cuts < count && so_far.lost == 0 {
+        let local = tokio::task::LocalSet::new();
+        let cut = local.spawn_local(async move {
+            plug.cut(&mut so_far).await;
+            (plug, so_far)
+        });
+        local.await;
+        match cut.await {
+            Ok(after) => (plug, so_far) = after,
+            Err(why) => {
+                println!("the box does not come up: {why}");
+                return true;
+            }
+        }
+        println!("{so_far:?}");
+    }
+    so_far.lost > 0
+}
+
+fn updates(shelf: &Shelf, first: &Built, count: u64, seed: u64) -> bool {
+    let new = shelf.release(2, Release::Good);
+    let make = || Update::new(&shelf.profile, &first.image, &new.bundle, None);
+    let whole = make();
+    let mut guest = whole.start();
+    guest.wait_to_say("the slot is confirmed", 2);
+    let whole = guest.age();
+    println!("an update that nobody interrupts is confirmed {whole:.0?} after the start");
+    drop(guest);
     let mut random = Random::new(seed);
     let (mut olds, mut news) = (0, 0);
     for nth in 0..count {
-        let update = Update::new(&shelf.profile, &old.image, &new.bundle, None);
-        let moment = Duration::from_millis(1_000 + random.below(UPDATE_MS_MAX));
+        let update = make();
+        let whole_ms = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
+        let moment = Duration::from_millis(1_000 + random.below(whole_ms));
         let outcome = update.interrupt(moment, &mut random);
         match outcome {
             Outcome::Old => olds += 1,
@@ -93,4 +175,15 @@ fn updates(shelf: &Shelf, count: u64, seed: u64) -> bool {
     }
     println!("{olds} came up in the old slot, {news} in the new one");
     olds + news == count
+}
+
+fn rollbacks(shelf: &Shelf, first: &Built, count: u64) -> bool {
+    for _ in 0..count {
+        for kind in [Release::Crashing, Release::Lineless, Release::Dead] {
+            let new = shelf.release(2, kind);
+            let after = roll_back(&shelf.profile, &first.image, &new.bundle, kind);
+            println!("{kind:?} is taken back {after:.0?} after the start");
+        }
+    }
+    true
 }

@@ -33,6 +33,9 @@ pub struct Cuts {
     pub longest_start_s: u64,
 }
 
+/// On a machine that is busy.
+const SLACK: Duration = Duration::from_secs(60);
+
 impl Plug {
     /// Of a board's image, with a disk of `mib`; the seed decides when and what is lost.
     ///
@@ -57,7 +60,13 @@ impl Plug {
     /// # Panics
     /// When it does not come up by itself.
     pub async fn cut(&mut self, so_far: &mut Cuts) {
-        let medium = Medium::open(&self.folder.path().join("disk"), self.honesty).expect("a disk");
+        // What the first start makes is there to stay, also where the disk lies from then on.
+        let honesty = if so_far.cuts == 0 {
+            Honesty::Honest
+        } else {
+            self.honesty
+        };
+        let medium = Medium::open(&self.folder.path().join("disk"), honesty).expect("a disk");
         let disk = Disk::serve(medium, &self.folder.path().join("socket")).expect("a socket");
         let setting = Setting {
             profile: self.profile.clone(),
@@ -69,8 +78,9 @@ impl Plug {
         let mut guest = Guest::start(&setting, self.folder.path());
         if self.random.once_in(4) && so_far.cuts > 0 {
             // While it starts.
-            let moment = Duration::from_millis(500 + self.random.below(9_000));
-            wait_for_async("the moment of the cut", moment * 2, async || {
+            let whole_ms = so_far.longest_start_s * 1000;
+            let moment = Duration::from_millis(500 + self.random.below(whole_ms));
+            wait_for_async("the moment of the cut", moment + SLACK, async || {
                 (guest.age() >= moment).then_some(())
             })
             .await;

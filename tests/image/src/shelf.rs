@@ -21,6 +21,8 @@ pub enum Release {
     Good,
     /// Its `frond` ends as soon as it is started.
     Crashing,
+    /// It has no driver for its wire, so that no hub can be reached.
+    Lineless,
     /// Its kernel finds nothing to start.
     Dead,
 }
@@ -40,6 +42,21 @@ impl Shelf {
         Self {
             frond: folder.join("frond"),
             init: folder.join("frond-init"),
+            place,
+            profile,
+        }
+    }
+
+    /// Of a board, with programs that were built for it before.
+    ///
+    /// # Panics
+    /// When there is no such board.
+    #[must_use]
+    pub fn given(board: &str, frond: &Path, init: &Path) -> Self {
+        let (place, profile) = open(board);
+        Self {
+            frond: frond.to_path_buf(),
+            init: init.to_path_buf(),
             place,
             profile,
         }
@@ -103,6 +120,10 @@ impl Shelf {
             .push_str(" frond.log=console frond.window=40");
         let frond = match kind {
             Release::Good => &self.frond,
+            Release::Lineless => {
+                profile.modules.retain(|name| name != "virtio_net");
+                &self.frond
+            }
             // It says that it is no service, and ends.
             Release::Crashing => &self.init,
             Release::Dead => {
