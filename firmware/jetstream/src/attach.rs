@@ -67,6 +67,26 @@ impl JetStream {
         host.by_name.insert(machine.name().into(), consumer);
         host.consumers
             .insert(consumer, Attached::new(machine, subs));
+        self.note_pusher(stream, consumer);
+    }
+
+    /// Where a consumer delivers to is new.
+    pub(crate) fn note_pusher(&mut self, stream: StreamId, consumer: ConsumerId) {
+        let Some(host) = self.hosts.get_mut(&stream) else {
+            return;
+        };
+        let (tenant, place) = (host.stream.tenant, (stream, consumer));
+        let Some(attached) = host.consumers.get_mut(&consumer) else {
+            return;
+        };
+        let new: Option<Box<str>> = attached.machine.pushes_to().map(Into::into);
+        if let Some(new) = &new {
+            self.pushers.insert(tenant, new, place);
+        }
+        let old = std::mem::replace(&mut attached.pushes_to, new);
+        if let Some(old) = old.filter(|old| attached.pushes_to.as_ref() != Some(old)) {
+            self.pushers.remove(tenant, &old, place);
+        }
     }
 
     /// A consumer is over because nobody used it.
@@ -108,6 +128,9 @@ impl JetStream {
         let mut attached = host.take_consumer(consumer)?;
         host.by_name.retain(|_, id| *id != consumer);
         let tenant = host.stream.tenant;
+        if let Some(subject) = &attached.pushes_to {
+            self.pushers.remove(tenant, subject, (stream, consumer));
+        }
         attached.machine.end(Ending::Deleted);
         self.last_words(tenant, &mut attached.machine);
         for sub in attached.subs {

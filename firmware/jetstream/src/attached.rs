@@ -117,17 +117,7 @@ impl JetStream {
 
     /// Who listens changed.
     pub(crate) fn interest(&mut self, tenant: Tenant, subject: &str, reach: &dyn Reach) {
-        let hosts = self
-            .hosts
-            .values()
-            .filter(|host| host.stream.tenant == tenant);
-        // Only those it may be about: with many streams, each subscription anywhere is told here.
-        let concerned: Vec<(StreamId, ConsumerId)> = hosts
-            .flat_map(|host| host.consumers.iter().map(|(id, it)| (host.id(), *id, it)))
-            .filter(|(.., it)| it.machine.pushes_to(subject))
-            .map(|(stream, consumer, _)| (stream, consumer))
-            .collect();
-        for (stream, consumer) in concerned {
+        for (stream, consumer) in self.pushers.under(tenant, subject) {
             self.tell_consumer(stream, consumer, ConsumerInput::Interest(subject), reach);
         }
     }

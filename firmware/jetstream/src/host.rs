@@ -68,6 +68,8 @@ pub(crate) struct Host {
 pub(crate) struct Attached {
     pub(crate) machine: Consumer,
     pub(crate) subs: Vec<SubId>,
+    /// Where it is known to deliver to.
+    pub(crate) pushes_to: Option<Box<str>>,
     /// Bytes of memory it is counted with.
     counted_bytes: u64,
 }
@@ -78,6 +80,7 @@ impl Attached {
         Self {
             machine,
             subs,
+            pushes_to: None,
             counted_bytes: 0,
         }
     }

@@ -19,6 +19,7 @@ use crate::io::{Input, Level, Output, Reach, SubId, Tenant};
 use crate::journal::Journal;
 use crate::parked::Parked;
 use crate::pending::Pending;
+use crate::pushers::Pushers;
 use crate::replicator::Replicator;
 use crate::source::feed::FeedInput;
 use crate::source::feeds::{FeedId, Feeds};
@@ -56,6 +57,8 @@ pub struct JetStream {
     pub(crate) ids: Ids,
     pub(crate) usage: Usage,
     pub(crate) index_bytes: u64,
+    /// Consumers that deliver by themselves.
+    pub(crate) pushers: Pushers,
     /// Mirrors and sources at work.
     pub(crate) feeds: Feeds,
     /// Streams on their way out or in.
@@ -154,6 +157,7 @@ impl JetStream {
             ids: Ids::default(),
             usage: Usage::default(),
             index_bytes: 0,
+            pushers: Pushers::default(),
             feeds: Feeds::default(),
             backups: Backups::default(),
             reminders: BTreeMap::new(),
@@ -393,6 +397,7 @@ impl JetStream {
                     } => {
                         self.tell_consumer(stream, consumer, ConsumerInput::Saved(number), reach);
                     }
+                    Pending::Late(late) => self.drop_late(*late),
                     Pending::Batch(batch) => self.batch_kept(&committed, &batch, reach),
                     Pending::Fed(round) => self.round_kept(&committed, &round, reach),
                     Pending::Change(change) => self.changed(*change, reach),
@@ -413,6 +418,7 @@ impl JetStream {
                 Pending::Saved {
                     stream, consumer, ..
                 } => self.tell_consumer(stream, consumer, ConsumerInput::NotSaved, reach),
+                Pending::Late(late) => self.late_failed(*late, fault),
                 Pending::Batch(batch) => self.batch_failed(&batch, fault),
                 Pending::Fed(round) => self.round_failed(&round, fault, reach),
                 Pending::Change(change) => self.change_failed(*change, fault, reach),

@@ -56,6 +56,15 @@ pub const SOON_RECORDS_MAX: usize = 1024;
 pub const SOON_BYTES_MAX: usize = 1024 * 1024;
 /// The API level of nats-server 2.15.
 pub const API_LEVEL: u32 = 5;
+/// How far the time of a stream's last message may be ahead of a clock that is believed: a clock
+/// that was wrong by more and is right now is believed.
+pub const CLOCK_AHEAD_MAX: Duration = Duration::from_secs(60);
+/// How many such ends of a wrong time a stream knows of.
+pub const CLOCK_FALLS_MAX: usize = 1024;
+/// Ranges of messages that one batch removes. More of them go in several.
+pub const DROPS_TOGETHER_MAX: usize = 4096;
+/// Bytes of one batch; what is larger by itself goes alone.
+pub const SHARED_BATCH_BYTES_MAX: usize = 1024 * 1024;
 /// Records of one batch.
 pub const BATCH_RECORDS_MAX: usize = 4096;
 /// Messages a mirror or source puts into one batch.

@@ -4,6 +4,7 @@ use frond_ledger::{ConsumerId, Seq, StreamId};
 use crate::api::{Call, Key};
 use crate::backup::RestoreId;
 use crate::consumer::{ConsumerConfig, Progress};
+use crate::late::Late;
 use crate::publish_batch::Batch;
 use crate::source::rounds::Round;
 use crate::stream::config::StreamConfig;
@@ -19,6 +20,8 @@ pub(crate) enum Pending {
         consumer: ConsumerId,
         number: u64,
     },
+    /// What a message removed is gone, or a part of it.
+    Late(Box<Late>),
     /// An atomic batch takes effect.
     Batch(Batch),
     /// What a mirror or source brought takes effect.
@@ -39,6 +42,19 @@ pub(crate) struct Change {
     pub(crate) lock: Key,
 }
 
+/// A purge, in as many parts as the disk takes it.
+#[derive(Debug, Default)]
+pub(crate) struct Purging {
+    /// What the disk was asked to forget.
+    pub(crate) asked: Vec<Seq>,
+    /// What comes after.
+    pub(crate) rest: Vec<Seq>,
+    /// How many are gone.
+    pub(crate) done: u64,
+    /// Nothing below this is given out, when it is told.
+    pub(crate) floor: Option<Seq>,
+}
+
 /// What is changed.
 #[derive(Debug)]
 pub(crate) enum What {
@@ -48,8 +64,8 @@ pub(crate) enum What {
     UpdateStream(Box<StreamConfig>),
     /// It is gone.
     DeleteStream,
-    /// These messages are gone, and nothing below a sequence is given out when one is told.
-    Purge(Vec<Seq>, Option<Seq>),
+    /// Messages are gone.
+    Purge(Purging),
     /// This message is gone.
     DeleteMessage(Seq),
     /// The consumer exists; the answer was written when it came.

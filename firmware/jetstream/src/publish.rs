@@ -7,8 +7,9 @@ use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 use crate::consumer::ConsumerInput;
 use crate::errors::{self, ApiError};
 use crate::host::{Ack, Presence};
-use crate::io::{Level, Output, Reach, Tenant};
+use crate::io::{Level, Reach, Tenant};
 use crate::jetstream::JetStream;
+use crate::late::Late;
 use crate::pending::Pending;
 use crate::replicator::Committed;
 use crate::stream::Health;
@@ -127,6 +128,7 @@ impl JetStream {
         if askers.iter().any(|it| it.part.is_some()) {
             (parts, askers) = askers.into_iter().partition(|it| it.part.is_some());
         }
+        let mut answers = Vec::new();
         for asker in &askers {
             let ack = match &total {
                 _ if asker.is_duplicate => Ack::Duplicate,
@@ -140,11 +142,13 @@ impl JetStream {
                 header: b"",
                 payload: &payload,
             });
-            self.out.push_back(Output::Publish {
-                tenant,
-                message,
-                shown: None,
-            });
+            answers.push(message);
+        }
+        let is_late = applied.is_late && host.stream.volatile().is_none();
+        if !is_late {
+            for answer in std::mem::take(&mut answers) {
+                self.publish(tenant, answer);
+            }
         }
         for asker in &parts {
             self.fast_kept(id, asker, &applied.kept);
@@ -155,6 +159,12 @@ impl JetStream {
                 self.cache.insert(id, seq, body);
             }
             self.fresh.insert(id);
+        }
+        if is_late {
+            let records = applied.removed.records(id).collect();
+            self.left_already(id, &applied.removed, reach);
+            self.drop_late(Late::new(id, records, answers));
+            return;
         }
         self.left(id, &applied.removed, reach);
     }
@@ -276,6 +286,14 @@ impl JetStream {
             return;
         };
         let (health, _) = failure(fault);
+        if health == Health::Sound {
+            let text = format!(
+                "stream {} does not take it: {}",
+                host.stream.config.name,
+                words(fault)
+            );
+            return self.log(Level::Warn, text);
+        }
         let was_sound = host.stream.health == Health::Sound;
         if !matches!(host.stream.health, Health::Failed(_)) {
             host.stream.health = health;
@@ -452,6 +470,10 @@ pub(crate) fn refusal(stream: &str, error: &ApiError) -> Vec<u8> {
 pub(crate) fn failure(fault: &DiskFault) -> (Health, ApiError) {
     match fault {
         DiskFault::Full => (Health::Full, errors::INSUFFICIENT_RESOURCES),
+        DiskFault::TooLarge(words) => (
+            Health::Sound,
+            errors::STREAM_STORE_FAILED.with("err", words),
+        ),
         DiskFault::ReadOnly | DiskFault::Failed(_) => {
             let words = words(fault);
             let error = errors::STREAM_STORE_FAILED.with("err", &words);
@@ -464,6 +486,6 @@ fn words(fault: &DiskFault) -> String {
     match fault {
         DiskFault::Full => "no space left".to_owned(),
         DiskFault::ReadOnly => "medium is read-only".to_owned(),
-        DiskFault::Failed(words) => words.clone(),
+        DiskFault::TooLarge(words) | DiskFault::Failed(words) => words.clone(),
     }
 }

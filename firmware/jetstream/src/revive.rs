@@ -75,6 +75,7 @@ impl JetStream {
         let consumers = std::mem::take(&mut found.consumers);
         let mut stream = Stream::recovered(id, tenant, meta, found, last);
         let mut removed = Removed::default();
+        stream.judge(&self.ages);
         stream.enforce_all(self.now.wall, &self.ages, &mut removed);
         let name: Box<str> = stream.config.name.as_str().into();
         let host = Host::new(stream, &owner, Presence::Here, self.facts.domain.as_deref());

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use frond_clock::Now;
 use frond_ledger::{Batch, Need, Receipt, Record, Ticket};
 
-use crate::limits::BATCH_RECORDS_MAX;
+use crate::limits::{BATCH_RECORDS_MAX, SHARED_BATCH_BYTES_MAX};
 use crate::replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step};
 
 /// The replicator of a node that decides alone: what its own disk keeps is agreed.
@@ -13,6 +13,8 @@ use crate::replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step};
 pub struct Solo {
     last_ticket: u64,
     open: Option<Batch>,
+    /// Bytes of it, about.
+    open_bytes: usize,
     steps: VecDeque<Step>,
 }
 
@@ -24,6 +26,7 @@ impl Solo {
     }
 
     fn close(&mut self) {
+        self.open_bytes = 0;
         self.steps.extend(self.open.take().map(Step::Append));
     }
 }
@@ -32,8 +35,16 @@ impl Replicator for Solo {
     fn propose(&mut self, _: Now, _: GroupId, entry: Entry) -> Result<Ticket, NotLeader> {
         let brings_messages = entry.records.iter().any(Record::is_message);
         // A full disk refuses messages: what brings none must not go down with them.
+        // Nor may what is too large for the disk take others with it.
+        let bytes: usize = entry.records.iter().map(Record::bytes).sum();
+        let (open_bytes, is_full) = (
+            self.open_bytes,
+            self.open_bytes + bytes > SHARED_BATCH_BYTES_MAX,
+        );
         let ends = |batch: &Batch| {
-            batch.records.len() >= BATCH_RECORDS_MAX || batch.brings_messages() != brings_messages
+            batch.records.len() >= BATCH_RECORDS_MAX
+                || (open_bytes > 0 && is_full)
+                || batch.brings_messages() != brings_messages
         };
         if self.open.as_ref().is_some_and(ends) {
             self.close();
@@ -47,6 +58,7 @@ impl Replicator for Solo {
                 records: Vec::new(),
             }
         });
+        self.open_bytes += bytes;
         batch.records.extend(entry.records);
         Ok(batch.ticket)
     }

@@ -2,6 +2,7 @@
 
 mod acks;
 mod actions;
+mod ahead;
 mod answers;
 mod backups;
 mod batches;
@@ -12,6 +13,7 @@ mod disk;
 mod exceeded;
 mod fast;
 mod firing;
+mod late;
 mod lost;
 mod model;
 mod pair;

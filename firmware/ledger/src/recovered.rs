@@ -117,6 +117,8 @@ pub enum DiskFault {
     Full,
     /// The medium cannot be written.
     ReadOnly,
+    /// The batch is larger than the medium takes at once, in words; with all else is nothing wrong.
+    TooLarge(String),
     /// The system's words. Nothing written since the last receipt may be trusted until restart.
     Failed(String),
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io;
 
 use bytes::Bytes;
@@ -16,6 +17,8 @@ const FORMAT: u32 = 1;
 const FORMAT_ENCRYPTED: u32 = 2;
 /// Two copies of the description, each in its own page, stand before the ring.
 const RING_AT: u64 = 2 * JOURNAL_PAGE_BYTES;
+/// The system's number for bytes that a medium could not give.
+const EIO: i32 = 5;
 const CRC_AT: usize = 28;
 const DESCRIPTION_BYTES: usize = CRC_AT + 4;
 const PAGE_HEAD_BYTES: usize = DESCRIPTION_BYTES + ENVELOPE_BYTES;
@@ -31,6 +34,8 @@ pub(crate) struct Journal<F> {
     keys: Option<Subkeys>,
     /// Bytes of the ring that the file has: the rest was cut off, and reads as zeros.
     there_bytes: u64,
+    /// Places of pages that cannot be read: those read as zeros too.
+    unreadable: BTreeSet<u64>,
 }
 
 /// What a journal tells of itself.
@@ -68,7 +73,9 @@ impl<F: DiskFile> Journal<F> {
         let file = disk.open(NAME)?;
         // What is told to be there must be on the medium: bytes that a dead process left in
         // memory are synced, and those whose sync failed are not read from there.
-        file.sync_data()?;
+        if let Err(error) = file.sync_data() {
+            tracing::warn!(%error, "the journal cannot be synced; what the medium has of it is read");
+        }
         file.forget_cached();
         let len = file.len()?;
         let [first, second] = Description::copies(&file);
@@ -95,9 +102,10 @@ impl<F: DiskFile> Journal<F> {
             description,
             keys,
             there_bytes: len.saturating_sub(RING_AT).min(ring_bytes),
+            unreadable: BTreeSet::new(),
         };
-        if repaired {
-            journal.describe()?;
+        if repaired && let Err(error) = journal.describe() {
+            tracing::warn!(%error, "the journal's description cannot be written anew");
         }
         Ok(Found::Whole(journal, repaired))
     }
@@ -135,11 +143,17 @@ impl<F: DiskFile> Journal<F> {
             description,
             keys,
             there_bytes: ring_bytes,
+            unreadable: BTreeSet::new(),
         };
-        journal.fill(0)?;
-        journal.describe()?;
-        disk.rename(NEW_NAME, NAME)?;
-        disk.sync_dir()?;
+        let made = journal
+            .fill(0)
+            .and_then(|()| journal.describe())
+            .and_then(|()| disk.rename(NEW_NAME, NAME))
+            .and_then(|()| disk.sync_dir());
+        if let Err(error) = made {
+            let _ = disk.remove(NEW_NAME);
+            return Err(error);
+        }
         Ok(journal)
     }
 
@@ -181,9 +195,18 @@ impl<F: DiskFile> Journal<F> {
         self.ring_bytes() - self.there_bytes
     }
 
-    /// Whether none of the `len` bytes at `lsn` was cut off.
+    /// Whether all of the `len` bytes at `lsn` are there: none was cut off, and each can be read.
     pub(crate) fn has(&self, lsn: u64, len: u64) -> bool {
-        self.missing_bytes() == 0 || (lsn % self.ring_bytes()) + len <= self.there_bytes
+        let at = lsn % self.ring_bytes();
+        let is_there = self.missing_bytes() == 0 || at + len <= self.there_bytes;
+        let pages = (at..at + len).step_by(JOURNAL_PAGE_BYTES as usize);
+        let is_bad = |place| self.unreadable.contains(&(place % self.ring_bytes()));
+        is_there && (self.unreadable.is_empty() || !pages.into_iter().any(is_bad))
+    }
+
+    /// How many of its pages cannot be read.
+    pub(crate) fn unreadable(&self) -> usize {
+        self.unreadable.len()
     }
 
     pub(crate) fn key(&self) -> u64 {
@@ -234,7 +257,7 @@ impl<F: DiskFile> Journal<F> {
     }
 
     /// Fills `out` from `lsn`, going round the end of the ring.
-    pub(crate) fn read(&self, lsn: u64, out: &mut [u8]) -> io::Result<()> {
+    fn read(&self, lsn: u64, out: &mut [u8]) -> io::Result<()> {
         let at = lsn % self.ring_bytes();
         let before_end = (self.ring_bytes() - at) as usize;
         match out.split_at_mut_checked(before_end) {
@@ -244,6 +267,34 @@ impl<F: DiskFile> Journal<F> {
             }
             Some(_) | None => self.read_there(at, out),
         }
+    }
+
+    /// The same, and zeros for the pages that the medium cannot read.
+    ///
+    /// # Errors
+    /// Those that are not of the medium.
+    pub(crate) fn read_over(&mut self, lsn: u64, out: &mut [u8]) -> io::Result<()> {
+        match self.read(lsn, out) {
+            Err(error) if is_of_medium(&error) => {}
+            done => return done,
+        }
+        let mut at = lsn;
+        let mut rest = out;
+        while !rest.is_empty() {
+            let page_left = (JOURNAL_PAGE_BYTES - at % JOURNAL_PAGE_BYTES) as usize;
+            let (piece, after) = rest.split_at_mut(page_left.min(rest.len()));
+            match self.read(at, piece) {
+                Err(error) if is_of_medium(&error) => {
+                    piece.fill(0);
+                    let place = at % self.ring_bytes();
+                    self.unreadable.insert(place - place % JOURNAL_PAGE_BYTES);
+                }
+                done => done?,
+            }
+            at += piece.len() as u64;
+            rest = after;
+        }
+        Ok(())
     }
 
     fn read_there(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
@@ -268,6 +319,11 @@ impl<F: DiskFile> Journal<F> {
         self.file.write_at(&page, JOURNAL_PAGE_BYTES)?;
         self.file.sync_data()
     }
+}
+
+/// Whether the medium could not give the bytes, and nothing else was wrong.
+fn is_of_medium(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(EIO)
 }
 
 /// A place in the journal and a batch in it.

@@ -191,7 +191,7 @@ impl<D: Disk> Opener<'_, D> {
         let source = match fault {
             DiskFault::Full => io::ErrorKind::StorageFull.into(),
             DiskFault::ReadOnly => io::ErrorKind::ReadOnlyFilesystem.into(),
-            DiskFault::Failed(text) => io::Error::other(text),
+            DiskFault::TooLarge(text) | DiskFault::Failed(text) => io::Error::other(text),
         };
         StoreError::io(self.disk.name(), doing, source)
     }

@@ -9,7 +9,8 @@ use crate::limits::{JOURNAL_BYTES_MIN, JOURNAL_PAGE_BYTES};
 pub struct Options {
     /// Size of a new journal in bytes, a multiple of 4096, at least 64 KiB. It bounds the bytes
     /// that are safe but not yet in the block store, and with them the memory of the tail. A
-    /// batch may take at most this less one page; an existing journal keeps its size.
+    /// batch may take at most this less one page. An existing journal that is smaller is made
+    /// anew once it is folded; a larger one keeps its size.
     pub journal_bytes: u64,
     /// The block store's cache in bytes.
     pub cache_bytes: usize,

@@ -50,7 +50,7 @@ impl<'d, D: Disk> Reencrypt<'d, D> {
             let error = match fault {
                 DiskFault::Full => io::ErrorKind::StorageFull.into(),
                 DiskFault::ReadOnly => io::ErrorKind::ReadOnlyFilesystem.into(),
-                DiskFault::Failed(text) => io::Error::other(text),
+                DiskFault::TooLarge(text) | DiskFault::Failed(text) => io::Error::other(text),
             };
             return this.io("folding the journal before it is encrypted", Err(error));
         }

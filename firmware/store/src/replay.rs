@@ -55,8 +55,12 @@ impl Replay {
 /// Reads everything written at `folded` or later; all there is when that is not known.
 ///
 /// A frame is written only after the one before it was synced. So a bad frame with any frame
-/// after it was acknowledged: that is damage. A bad last frame was never acknowledged.
-pub(crate) fn replay<F: DiskFile>(journal: &Journal<F>, folded: Option<u64>) -> io::Result<Replay> {
+/// after it, be that whole or torn, was acknowledged: that is damage. A bad last frame was never
+/// acknowledged. What the medium cannot read counts as bytes that are not there.
+pub(crate) fn replay<F: DiskFile>(
+    journal: &mut Journal<F>,
+    folded: Option<u64>,
+) -> io::Result<Replay> {
     let headers = find_headers(journal, folded.unwrap_or(0))?;
     let last = headers.len().saturating_sub(1);
     let first = folded.or_else(|| headers.first().map(|header| header.lsn));
@@ -71,15 +75,16 @@ pub(crate) fn replay<F: DiskFile>(journal: &Journal<F>, folded: Option<u64>) -> 
             continue;
         }
         let (batches, whole) = read_batches(journal, header)?;
-        if index == last && !whole && journal.has(header.lsn, header.span()) {
-            out.end = End::Torn;
-            return Ok(out);
-        }
         if header.lsn > out.head {
             out.steps.push(Step::Hole {
                 from: out.head,
                 to: header.lsn,
             });
+            out.head = header.lsn;
+        }
+        if index == last && !whole && journal.has(header.lsn, header.span()) {
+            out.end = End::Torn;
+            return Ok(out);
         }
         out.steps.extend(batches);
         out.head = header.lsn.saturating_add(header.span());
@@ -91,14 +96,17 @@ pub(crate) fn replay<F: DiskFile>(journal: &Journal<F>, folded: Option<u64>) -> 
 }
 
 /// All readable frame headers from `folded` on, ascending.
-fn find_headers<F: DiskFile>(journal: &Journal<F>, folded: u64) -> io::Result<Vec<FrameHeader>> {
+fn find_headers<F: DiskFile>(
+    journal: &mut Journal<F>,
+    folded: u64,
+) -> io::Result<Vec<FrameHeader>> {
     let mut headers = Vec::new();
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut at = 0;
     while at < journal.ring_bytes() {
         let len = CHUNK_BYTES.min((journal.ring_bytes() - at) as usize);
         let part = chunk.get_mut(..len).unwrap_or_default();
-        journal.read(at, part)?;
+        journal.read_over(at, part)?;
         for (page, bytes) in part.chunks(JOURNAL_PAGE_BYTES as usize).enumerate() {
             let place = at + page as u64 * JOURNAL_PAGE_BYTES;
             let header = bytes
@@ -118,11 +126,11 @@ fn find_headers<F: DiskFile>(journal: &Journal<F>, folded: u64) -> io::Result<Ve
 
 /// The readable batches of a frame with holes between them, and whether none is missing.
 fn read_batches<F: DiskFile>(
-    journal: &Journal<F>,
+    journal: &mut Journal<F>,
     header: &FrameHeader,
 ) -> io::Result<(Vec<Step>, bool)> {
     let mut payload = vec![0; header.len as usize];
-    journal.read(header.lsn + FRAME_HEADER_BYTES as u64, &mut payload)?;
+    journal.read_over(header.lsn + FRAME_HEADER_BYTES as u64, &mut payload)?;
     let hole = || Step::Hole {
         from: header.lsn,
         to: header.lsn + header.span(),

@@ -93,7 +93,9 @@ impl Tail {
     pub(crate) fn allow(&mut self, message_bytes: u64) {
         let room = match self.fault {
             Some(DiskFault::Full) => 0,
-            Some(DiskFault::ReadOnly | DiskFault::Failed(_)) | None => message_bytes,
+            Some(DiskFault::ReadOnly | DiskFault::TooLarge(_) | DiskFault::Failed(_)) | None => {
+                message_bytes
+            }
         };
         self.messages_until = self.folded.saturating_add(room);
     }

@@ -107,7 +107,7 @@ impl<F: DiskFile> Writer<F> {
         self.frame.resize(tagged, 0);
         let added = self.frame.len() - start;
         if self.span() > self.commit_bytes_max() {
-            return Err(DiskFault::Failed(format!(
+            return Err(DiskFault::TooLarge(format!(
                 "a batch of {added} bytes makes a commit larger than the journal takes ({} bytes)",
                 self.commit_bytes_max()
             )));
@@ -172,7 +172,9 @@ impl<F: DiskFile> Writer<F> {
         if let Err(error) = written {
             let fault = match fault_of(&error) {
                 DiskFault::ReadOnly => DiskFault::ReadOnly,
-                DiskFault::Full | DiskFault::Failed(_) => DiskFault::Failed(error.to_string()),
+                DiskFault::Full | DiskFault::TooLarge(_) | DiskFault::Failed(_) => {
+                    DiskFault::Failed(error.to_string())
+                }
             };
             tracing::error!(%error, "journal write failed: nothing more is accepted until restart");
             self.fault = Some(fault.clone());

@@ -173,6 +173,7 @@ impl<R: Rig> StoreWorld<R> {
                 self.trace.note("full");
                 self.checkpoint()
             }
+            Err(DiskFault::TooLarge(text)) => Err(text),
             Err(DiskFault::ReadOnly | DiskFault::Failed(_)) if self.disk.is_off() => {
                 self.trace.note("power");
                 self.cut(&batches)

@@ -3,7 +3,7 @@
 use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
 
 use super::info::Shown;
-use super::{Outcome, answer, updates};
+use super::{Outcome, answer};
 use crate::actions::Action;
 use crate::consumer::{ConsumerInput, Ending, StreamFacts};
 use crate::errors::{self, ApiError};
@@ -50,11 +50,19 @@ impl JetStream {
                     Ok(Some(answer::done("stream_delete_response"))),
                 )
             }
-            What::Purge(seqs, floor) => {
-                let count = self.messages_went(stream, &seqs, Removed::by_purge(), reach);
-                self.raise_floor(stream, floor);
-                ("stream_purge_response", Ok(Some(updates::purged(count))))
-            }
+            What::Purge(purging) => match self.purged_part(stream, purging, reach) {
+                Ok(answer) => ("stream_purge_response", Ok(Some(answer))),
+                Err(next) => {
+                    let what = What::Purge(next);
+                    let change = Change {
+                        call,
+                        stream,
+                        what,
+                        lock,
+                    };
+                    return self.purge_on(change, reach);
+                }
+            },
             What::DeleteMessage(seq) => {
                 self.messages_went(stream, &[seq], Removed::default(), reach);
                 let done = answer::done("stream_msg_delete_response");
@@ -184,6 +192,9 @@ impl JetStream {
         let (id, tenant) = (host.id(), host.stream.tenant);
         self.forget_name(&host);
         for (consumer, attached) in &mut host.consumers {
+            if let Some(subject) = &attached.pushes_to {
+                self.pushers.remove(tenant, subject, (id, *consumer));
+            }
             attached.machine.end(Ending::Deleted);
             self.last_words(tenant, &mut attached.machine);
             self.timers.cancel(&Alarm::Consumer(id, *consumer));
@@ -205,7 +216,7 @@ impl JetStream {
         self.uncount_index(host.counted_index_bytes);
     }
 
-    fn messages_went(
+    pub(super) fn messages_went(
         &mut self,
         stream: StreamId,
         seqs: &[Seq],
@@ -222,7 +233,7 @@ impl JetStream {
         removed.count()
     }
 
-    fn raise_floor(&mut self, stream: StreamId, floor: Option<Seq>) {
+    pub(super) fn raise_floor(&mut self, stream: StreamId, floor: Option<Seq>) {
         if let (Some(host), Some(first)) = (self.hosts.get_mut(&stream), floor) {
             host.stream.start_at(first);
         }

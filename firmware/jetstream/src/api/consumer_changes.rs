@@ -123,6 +123,12 @@ impl JetStream {
             .ok_or(errors::CONSUMER_NOT_FOUND)?;
         attached.machine.update(now, config, &view);
         attached.machine.remind_of_rest(now);
+        self.note_pusher(id, consumer);
+        let host = self.hosts.get_mut(&id).ok_or(errors::STREAM_NOT_FOUND)?;
+        let attached = host
+            .consumers
+            .get_mut(&consumer)
+            .ok_or(errors::CONSUMER_NOT_FOUND)?;
         attached
             .machine
             .look_for_receiver(now, &Ears { reach, tenant });

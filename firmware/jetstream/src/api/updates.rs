@@ -9,9 +9,11 @@ use crate::errors::{self, ApiError};
 use crate::host::Host;
 use crate::io::Reach;
 use crate::jetstream::JetStream;
-use crate::pending::What;
+use crate::limits::DROPS_TOGETHER_MAX;
+use crate::pending::{Change, Purging, What};
 use crate::stream::config::StreamConfig;
 use crate::stream::decode::stream_config;
+use crate::stream::removed::{Removed, drop_records};
 use crate::stream::retention::Purge;
 use crate::stream::{recover, update, validate};
 
@@ -72,18 +74,68 @@ impl JetStream {
         }
         let (id, group) = (host.id(), host.stream.group());
         let is_memory = host.stream.is_memory();
-        let seqs = host.stream.purged(&purge);
+        let mut seqs = host.stream.purged(&purge);
         let floor = host.stream.purged_below(&purge);
         if seqs.is_empty() && floor.is_none() {
             return Ok(Some(purged(0)));
         }
+        let is_ranges = purge.filter.is_some() && !is_memory;
+        let end = if is_ranges {
+            part_end(&seqs)
+        } else {
+            seqs.len()
+        };
+        let rest = seqs.split_off(end);
         let records = purge_records(host, id, &purge, &seqs, floor);
-        let change = self.change(call, id, What::Purge(seqs, floor), name, "");
+        let purging = Purging {
+            asked: seqs,
+            rest,
+            done: 0,
+            floor,
+        };
+        let change = self.change(call, id, What::Purge(purging), name, "");
         if is_memory {
             self.changed(change, reach);
             return Ok(None);
         }
         self.propose_change(group, records, change)
+    }
+}
+
+impl JetStream {
+    /// A part of a purge is kept; the next one goes to the disk, if there is one.
+    pub(super) fn purged_part(
+        &mut self,
+        stream: StreamId,
+        mut purging: Purging,
+        reach: &dyn Reach,
+    ) -> Result<Vec<u8>, Purging> {
+        purging.done += self.messages_went(stream, &purging.asked, Removed::by_purge(), reach);
+        if purging.rest.is_empty() {
+            self.raise_floor(stream, purging.floor);
+            return Ok(purged(purging.done));
+        }
+        let after = purging.rest.split_off(part_end(&purging.rest));
+        purging.asked = std::mem::replace(&mut purging.rest, after);
+        Err(purging)
+    }
+
+    /// The next part of a purge goes to the disk.
+    pub(super) fn purge_on(&mut self, change: Change, reach: &dyn Reach) {
+        let What::Purge(purging) = &change.what else {
+            return;
+        };
+        let records = drop_records(change.stream, purging.asked.iter().copied());
+        let host = self.hosts.get(&change.stream);
+        let Some(group) = host.map(|host| host.stream.group()) else {
+            let gone = purged(purging.done);
+            self.conclude(&change.call, "stream_purge_response", Ok(Some(gone)));
+            return self.release(&change.lock, reach);
+        };
+        let call = change.call.clone();
+        if let Err(error) = self.propose_change(group, records, change) {
+            self.conclude(&call, "stream_purge_response", Err(error));
+        }
     }
 }
 
@@ -143,21 +195,17 @@ fn purge_records(
             last: contents.last(),
         }];
     }
-    let mut ranges: Vec<(Seq, Seq)> = Vec::new();
-    for &seq in seqs {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == seq => *last = seq,
-            Some(_) | None => ranges.push((seq, seq)),
-        }
-    }
-    ranges
-        .into_iter()
-        .map(|(first, last)| Record::Drop {
-            stream: id,
-            first,
-            last,
-        })
-        .collect()
+    drop_records(id, seqs.iter().copied())
+}
+
+/// Where a part of a purge ends that is one batch.
+fn part_end(seqs: &[Seq]) -> usize {
+    let starts = seqs
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| matches!(pair, [one, next] if one + 1 != *next));
+    let mut starts = starts.map(|(at, _)| at + 1);
+    starts.nth(DROPS_TOGETHER_MAX - 1).unwrap_or(seqs.len())
 }
 
 /// Whether lower bounds for consumers would break those that exist.

@@ -95,11 +95,11 @@ impl Consumer {
         }
     }
 
-    /// Whether it delivers to a subject that `filter` names.
-    pub(crate) fn pushes_to(&self, filter: &str) -> bool {
+    /// The subject it delivers to by itself.
+    pub(crate) fn pushes_to(&self) -> Option<&str> {
         match &self.mode {
-            Mode::Pull(_) => false,
-            Mode::Push(push) => frond_subject::matches(filter, &push.subject),
+            Mode::Pull(_) => None,
+            Mode::Push(push) => Some(&push.subject),
         }
     }
 

@@ -12,10 +12,13 @@ use super::contents::stored_bytes;
 use super::counter::{Counted, added};
 use super::inflight::{Asker, Ends, Proposal, Proposed, Rollup};
 use super::mark::Mark;
+use super::removed::drop_records;
 use super::ttl::Ttl;
 use super::{Health, Stream};
 use crate::errors::{self, ApiError};
-use crate::limits::{INFLIGHT_BYTES_MAX, INFLIGHT_MESSAGES_MAX, RECORD_BYTES_MAX};
+use crate::limits::{
+    DROPS_TOGETHER_MAX, INFLIGHT_BYTES_MAX, INFLIGHT_MESSAGES_MAX, RECORD_BYTES_MAX,
+};
 use crate::scarcity::Scarcity;
 
 /// What becomes of a publish.
@@ -207,7 +210,11 @@ impl Stream {
                 last: seq,
             });
         }
-        records.extend(self.replaced(seq, body.subject(), rollup, is_kept));
+        let replaced = self.replaced(seq, body.subject(), rollup, is_kept);
+        let is_late = replaced.len() > DROPS_TOGETHER_MAX;
+        if !is_late {
+            records.extend(replaced);
+        }
         if let Some(ends) = &ends {
             records.extend(self.drops(&ends.subject, ends.upto));
         }
@@ -226,6 +233,7 @@ impl Stream {
             stored_bytes,
             ends,
             askers,
+            is_late,
             id_place,
         });
         Admission::Taken(seq, records)
@@ -253,13 +261,7 @@ impl Stream {
         let stored = self.contents.under(subject).into_iter();
         let earlier = self.inflight.iter().filter(|p| p.is_under(subject));
         let gone = stored.chain(earlier.map(|p| p.seq));
-        gone.filter(|seq| *seq <= upto)
-            .map(|seq| Record::Drop {
-                stream: self.id,
-                first: seq,
-                last: seq,
-            })
-            .collect()
+        drop_records(self.id, gone.filter(|seq| *seq <= upto))
     }
 
     fn before_dedupe(

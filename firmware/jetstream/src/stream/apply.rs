@@ -37,6 +37,8 @@ pub(crate) struct Applied {
     pub(crate) before: Seq,
     /// Who waits to hear of it.
     pub(crate) askers: Vec<Asker>,
+    /// Of what it pushed out the disk does not know yet, and has to before it is told.
+    pub(crate) is_late: bool,
     /// What it pushed out.
     pub(crate) removed: Removed,
 }
@@ -56,6 +58,7 @@ impl Stream {
             body: None,
             before: 0,
             askers: proposed.askers,
+            is_late: proposed.is_late,
             removed,
         };
         match proposed.proposal {

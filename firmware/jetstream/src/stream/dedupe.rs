@@ -6,7 +6,7 @@ use frond_clock::Timestamp;
 use frond_ledger::Seq;
 
 use super::table::Table;
-use crate::limits::RECENT_IDS_MAX;
+use crate::limits::{CLOCK_AHEAD_MAX, RECENT_IDS_MAX};
 
 /// Ids that lie together.
 const PAGE: usize = 512;
@@ -138,6 +138,7 @@ impl Dedupe {
 
     /// Forgets what is older than the window.
     pub(crate) fn expire(&mut self, now: Timestamp) {
+        self.ring.bound(now);
         while let Some((place, known)) = self.ring.front() {
             let is_young = now.since(known.time) < self.window && !self.window.is_zero();
             if is_young && known.seq > 0 {
@@ -204,6 +205,21 @@ impl Ring {
         if self.skipped == PAGE || self.len() == 0 {
             self.pages.pop_front();
             self.skipped = 0;
+        }
+    }
+
+    /// None is from a time far after `now`: the clock was wrong then.
+    fn bound(&mut self, now: Timestamp) {
+        let newest_first = self
+            .pages
+            .iter_mut()
+            .rev()
+            .flat_map(|page| page.iter_mut().rev());
+        for known in newest_first {
+            if known.time.since(now) <= CLOCK_AHEAD_MAX {
+                return;
+            }
+            known.time = now;
         }
     }
 

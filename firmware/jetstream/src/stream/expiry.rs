@@ -22,8 +22,8 @@ impl Stream {
         let ids = self.dedupe.expires_at();
         let messages = self.may_expire().then(|| {
             let aged = self.age_limit().and_then(|age| {
-                let (_, slot) = self.contents.from(self.timed.settled()).next()?;
-                ages.reached(slot.time, age)
+                let (seq, slot) = self.contents.from(self.timed.settled()).next()?;
+                ages.reached(self.timed.taken(seq, slot.time), age)
             });
             [aged, self.over_at(ages)].into_iter().flatten().min()
         });
@@ -58,6 +58,7 @@ impl Stream {
 
     /// Ages are judged anew.
     pub(crate) fn judge(&mut self, ages: &Ages) {
+        self.inflight.believe(ages.trust == Trust::Trusted);
         self.timed.judge(ages);
     }
 
@@ -148,6 +149,7 @@ impl Stream {
             let Some((seq, time)) = next.map(|(seq, slot)| (seq, slot.time)) else {
                 break;
             };
+            let time = self.timed.taken(seq, time);
             if ages.reached(time, age).is_none_or(|end| end > now) {
                 break;
             }

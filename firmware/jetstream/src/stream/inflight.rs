@@ -7,6 +7,7 @@ use frond_subject::matches;
 
 use super::dedupe::Place;
 use super::fast_part::FastPart;
+use crate::limits::CLOCK_AHEAD_MAX;
 
 /// Who wants to hear what became of a publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub(crate) struct Proposed {
     /// The schedule it ends.
     pub(crate) ends: Option<Ends>,
     pub(crate) askers: Vec<Asker>,
+    /// What it replaces is too much for its batch, and follows.
+    pub(crate) is_late: bool,
     /// Where its id is remembered.
     pub(crate) id_place: Option<Place>,
 }
@@ -94,6 +97,8 @@ pub(crate) struct Inflight {
     stored_bytes: u64,
     last: Seq,
     last_time: Timestamp,
+    /// Whether the clock is believed.
+    is_believed: bool,
 }
 
 impl Inflight {
@@ -105,6 +110,7 @@ impl Inflight {
             stored_bytes: 0,
             last,
             last_time: Timestamp::from_nanos(i64::MIN),
+            is_believed: true,
         }
     }
 
@@ -113,9 +119,18 @@ impl Inflight {
         self.last
     }
 
-    /// The time given last; times never go back.
+    /// The time of the next message. Times never go back, unless those before were wrong: a clock
+    /// was far ahead once, and must not be believed for ever.
     pub(crate) fn time(&self, now: Timestamp) -> Timestamp {
+        if self.is_believed && self.last_time.since(now) > CLOCK_AHEAD_MAX {
+            return now;
+        }
         now.max(self.last_time)
+    }
+
+    /// Whether the clock is believed from here on.
+    pub(crate) const fn believe(&mut self, is_believed: bool) {
+        self.is_believed = is_believed;
     }
 
     /// No later message gets an earlier time than this.

@@ -63,3 +63,20 @@ impl Removed {
         })
     }
 }
+
+/// The records that remove messages, neighbours together.
+pub(crate) fn drop_records(stream: StreamId, seqs: impl Iterator<Item = Seq>) -> Vec<Record> {
+    let mut ranges: Vec<(Seq, Seq)> = Vec::new();
+    for seq in seqs {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == seq => *last = seq,
+            Some(_) | None => ranges.push((seq, seq)),
+        }
+    }
+    let records = ranges.into_iter().map(|(first, last)| Record::Drop {
+        stream,
+        first,
+        last,
+    });
+    records.collect()
+}

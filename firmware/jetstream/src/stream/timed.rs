@@ -6,6 +6,7 @@ use frond_ledger::Seq;
 
 use super::mark::Mark;
 use super::ttl::Ttl;
+use crate::limits::{CLOCK_AHEAD_MAX, CLOCK_FALLS_MAX};
 
 /// The messages of a stream that are not like most: what they are, and when they are over.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,10 @@ pub(crate) struct Timed {
     held: BTreeSet<Seq>,
     /// Messages below are not let go for their age: they never are, or are held.
     settled: Seq,
+    /// The highest time since the last fall.
+    newest: Timestamp,
+    /// Where times fell, and to what: what came before is no younger, whatever its time says.
+    falls: BTreeMap<Seq, Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +33,11 @@ struct Marked {
 impl Timed {
     /// A message came in.
     pub(crate) fn insert(&mut self, seq: Seq, taken: Timestamp, mark: Mark) {
+        if self.newest.since(taken) > CLOCK_AHEAD_MAX {
+            self.fall(seq, taken);
+        } else {
+            self.newest = self.newest.max(taken);
+        }
         if mark == Mark::default() {
             return;
         }
@@ -37,6 +47,31 @@ impl Timed {
         };
         self.due.extend(due.map(|due| (due, seq)));
         self.marked.insert(seq, Marked { mark, taken, due });
+    }
+
+    /// When a message was taken at the latest; `shown` is the time it has.
+    pub(crate) fn taken(&self, seq: Seq, shown: Timestamp) -> Timestamp {
+        let later = self.falls.range(seq + 1..).map(|(_, time)| *time).min();
+        later.map_or(shown, |later| later.min(shown))
+    }
+
+    fn fall(&mut self, seq: Seq, taken: Timestamp) {
+        self.newest = taken;
+        self.falls.insert(seq, taken);
+        if self.falls.len() > CLOCK_FALLS_MAX {
+            self.falls.pop_first();
+        }
+        for (seq, it) in &mut self.marked {
+            if it.taken <= taken {
+                continue;
+            }
+            it.taken = taken;
+            if let (Some(due), Ttl::Seconds(seconds)) = (&mut it.due, it.mark.ttl) {
+                self.due.remove(&(*due, *seq));
+                *due = taken + Duration::from_secs(seconds);
+                self.due.insert((*due, *seq));
+            }
+        }
     }
 
     /// A message left.

@@ -22,7 +22,14 @@ impl<D: Disk> Opener<'_, D> {
         &mut self,
         counters: &Arc<Counters>,
     ) -> Result<(Blocks, Loaded), StoreError> {
-        let names = self.io("listing it", self.disk.list())?;
+        let mut names = self.io("listing it", self.disk.list())?;
+        if is_between(&names) {
+            // The copy was whole before the first of the two got its new name.
+            tracing::warn!("a stop came while the block store was replaced: that is finished now");
+            self.name_new_blocks()?;
+            self.salvaged = true;
+            names = self.io("listing it", self.disk.list())?;
+        }
         if names.iter().any(|name| name == BLOCKS_NEW_NAME) {
             self.io(
                 "removing a half-made file",
@@ -38,17 +45,23 @@ impl<D: Disk> Opener<'_, D> {
             self.make_blocks(counters)?;
         }
         match self.try_blocks(counters) {
-            Ok(opened) => Ok(opened),
+            Ok((blocks, loaded)) => Ok((blocks, self.marked(loaded))),
             Err(error) if !self.fresh_blocks && is_damage(&error) => {
                 self.salvage_blocks(&error, counters)?;
                 self.salvaged = true;
-                let (blocks, mut loaded) = self.blocks(counters)?;
-                // Without its mark everything that the journal has is read again.
-                loaded.mark = loaded.mark.filter(|mark| *mark != Mark::default());
-                Ok((blocks, loaded))
+                let (blocks, loaded) = self.blocks(counters)?;
+                Ok((blocks, self.marked(loaded)))
             }
             Err(error) => Err(self.blocks_error(&error)),
         }
+    }
+
+    /// Where a salvaged store has no mark, everything that the journal has is read again.
+    fn marked(&self, mut loaded: Loaded) -> Loaded {
+        if self.salvaged {
+            loaded.mark = loaded.mark.filter(|mark| *mark != Mark::default());
+        }
+        loaded
     }
 
     /// What lost its description gets it back from its second place.
@@ -189,6 +202,14 @@ impl<D: Disk> Opener<'_, D> {
     fn blocks_error(&self, error: &redb::Error) -> StoreError {
         self.fault("opening the block store", fault_of_blocks(error))
     }
+}
+
+/// Whether a salvage was stopped after the damaged store got its new name and before the copy
+/// got that one's.
+fn is_between(names: &[String]) -> bool {
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    let aside = format!("{BLOCKS_NAME}.damaged-");
+    has(BLOCKS_NEW_NAME) && !has(BLOCKS_NAME) && names.iter().any(|name| name.starts_with(&aside))
 }
 
 /// Whether the file is bad, and not the way to it.

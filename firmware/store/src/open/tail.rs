@@ -80,15 +80,21 @@ impl<D: Disk> Opener<'_, D> {
         &mut self,
         loaded: &mut Loaded,
     ) -> Result<OpenTail<D::File>, StoreError> {
-        let journal = self.find_journal()?;
+        let mut journal = self.find_journal()?;
         if self.fresh_blocks && loaded.mark == Some(Default::default()) {
             loaded.mark = None;
         }
         let start = loaded.mark.map(|mark| mark.folded);
-        let replayed = match &journal {
+        let replayed = match &mut journal {
             Some(journal) => self.io("reading the journal", replay(journal, start))?,
             None => Replay::missing(start.unwrap_or(0)),
         };
+        let unreadable = journal.as_ref().map_or(0, Journal::unreadable);
+        if unreadable > 0 {
+            self.note(format!(
+                "{unreadable} pages of the journal cannot be read; it is made anew"
+            ));
+        }
         let was_used = replayed.head > 0 || replayed.end == End::Missing;
         if self.fresh_blocks && was_used {
             self.note(
@@ -171,30 +177,58 @@ impl<D: Disk> Opener<'_, D> {
         (blocks, names): (&Blocks, &mut Names),
     ) -> Result<(Journal<D::File>, u64), StoreError> {
         let mut added_bytes = 0;
+        let is_old = tail.journal.as_ref().is_some_and(|journal| {
+            journal.unreadable() > 0 || journal.ring_bytes() < self.options.journal_bytes
+        });
         if tail.end == End::Missing {
-            let folded = fold_into(blocks, &tail.delta, usize::MAX);
-            let folded = folded.map_err(|fault| self.fault("folding the journal", fault))?;
-            if let Err(error) = names.keep(&self.disk, blocks, &tail.delta) {
-                tracing::warn!(%error, "the second copy of what names the streams is old");
-            }
-            added_bytes = folded.added_bytes;
-            tail.folded = tail.head;
-            tail.delta = Delta {
-                end_lsn: tail.head,
-                ..Delta::default()
-            };
-        }
-        let journal = match tail.journal.take() {
-            None => self.make_journal()?,
-            Some(mut journal) => {
-                if journal.missing_bytes() > 0 {
-                    let mended = journal.mend();
-                    self.room("making the journal whole", journal.missing_bytes(), mended)?;
+            added_bytes = self.fold_all(tail, (blocks, names))?;
+        } else if is_old {
+            match self.fold_all(tail, (blocks, names)) {
+                Ok(bytes) => added_bytes = bytes,
+                Err(error) => {
+                    tracing::warn!(%error, "the journal stays as it is");
+                    return Ok((self.whole_journal(tail)?, 0));
                 }
-                journal
             }
+        }
+        if is_old {
+            match self.make_journal() {
+                Ok(journal) => return Ok((journal, added_bytes)),
+                Err(error) => tracing::warn!(%error, "the journal stays as it is"),
+            }
+        }
+        Ok((self.whole_journal(tail)?, added_bytes))
+    }
+
+    /// Puts all of the tail into the block store; how many bytes that grew by.
+    fn fold_all(
+        &self,
+        tail: &mut OpenTail<D::File>,
+        (blocks, names): (&Blocks, &mut Names),
+    ) -> Result<u64, StoreError> {
+        let folded = fold_into(blocks, &tail.delta, usize::MAX);
+        let folded = folded.map_err(|fault| self.fault("folding the journal", fault))?;
+        if let Err(error) = names.keep(&self.disk, blocks, &tail.delta) {
+            tracing::warn!(%error, "the second copy of what names the streams is old");
+        }
+        tail.folded = tail.head;
+        tail.delta = Delta {
+            end_lsn: tail.head,
+            ..Delta::default()
         };
-        Ok((journal, added_bytes))
+        Ok(folded.added_bytes)
+    }
+
+    /// The journal that is there, made whole, or a new one.
+    fn whole_journal(&self, tail: &mut OpenTail<D::File>) -> Result<Journal<D::File>, StoreError> {
+        let Some(mut journal) = tail.journal.take() else {
+            return self.make_journal();
+        };
+        if journal.missing_bytes() > 0 {
+            let mended = journal.mend();
+            self.room("making the journal whole", journal.missing_bytes(), mended)?;
+        }
+        Ok(journal)
     }
 
     fn make_journal(&self) -> Result<Journal<D::File>, StoreError> {

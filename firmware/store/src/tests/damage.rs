@@ -1,6 +1,7 @@
-use super::scratch::{S, Scratch, body, fetch, put, seqs, stream, write};
-use crate::{FileDisk, Store, StoreError};
-use frond_ledger::Recovered;
+use super::memory::MemoryDisk;
+use super::scratch::{S, Scratch, body, fetch, put, seqs, small, stream, write};
+use crate::{FileDisk, Options, Store, StoreError};
+use frond_ledger::{DiskFault, Recovered};
 
 /// The journal's ring starts behind two description pages.
 const RING_AT: usize = 8192;
@@ -58,6 +59,89 @@ fn a_bad_frame_in_the_middle_is_told_and_the_later_ones_are_kept() {
         assert_eq!(seqs(&recovered), [1, 2, 5, 6, 7, 8, 9, 10]);
         assert_eq!(recovered.damage, []);
     }
+}
+
+/// Pages that lie together on a flash chip go together when the power does.
+#[test]
+fn a_bad_frame_before_a_torn_one_is_told_and_its_sequence_not_given_again() {
+    for at in [0, 30, 50] {
+        let mut scratch = Scratch::new();
+        journal_only(&mut scratch, 10);
+        flip(&scratch, "journal", RING_AT + 9 * 4096 + at);
+        flip(&scratch, "journal", RING_AT + 10 * 4096 + 50);
+        let (mut store, recovered) = scratch.open();
+        assert_eq!(seqs(&recovered), (1..=8).collect::<Vec<_>>());
+        let last = recovered.streams[0].last;
+        assert!(last > 9, "{last}");
+        assert!(texts(&recovered).contains("journal bytes"), "{recovered:?}");
+        write(&mut store, vec![put(last + 1, "x")]).unwrap();
+        store.checkpointer.checkpoint().unwrap();
+        drop(store);
+        let (_, recovered) = scratch.open();
+        assert_eq!(recovered.damage, []);
+        assert_eq!(seqs(&recovered).last(), Some(&(last + 1)));
+    }
+}
+
+#[test]
+fn a_page_of_the_journal_that_cannot_be_read_costs_what_was_on_it() {
+    // In use, or never written: the start goes on, and the next one has a whole journal.
+    for (page, expected) in [(3, vec![1, 2, 4, 5]), (40, vec![1, 2, 3, 4, 5])] {
+        let disk = MemoryDisk::default();
+        let (mut store, _) = Store::open(disk.clone(), &small(1)).unwrap();
+        write(&mut store, vec![stream()]).unwrap();
+        for seq in 1..=5 {
+            write(&mut store, vec![put(seq, "x")]).unwrap();
+        }
+        drop(store);
+        let place = RING_AT as u64 + page * 4096;
+        *disk.faults.bad_in_journal.lock().unwrap() = place + 8..place + 9;
+        let (store, recovered) = Store::open(disk.clone(), &small(2)).unwrap();
+        assert_eq!(seqs(&recovered), expected);
+        assert!(
+            texts(&recovered).contains("1 pages of the journal"),
+            "{recovered:?}"
+        );
+        drop(store);
+        *disk.faults.bad_in_journal.lock().unwrap() = 0..0;
+        let (store, recovered) = Store::open(disk, &small(3)).unwrap();
+        assert_eq!(
+            (seqs(&recovered), recovered.damage),
+            (expected.clone(), vec![])
+        );
+        assert_eq!(fetch(&store, &expected).missing, []);
+    }
+}
+
+#[test]
+fn a_journal_that_is_smaller_than_wanted_is_made_anew() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = Store::open(disk.clone(), &small(1)).unwrap();
+    write(&mut store, vec![stream(), put(1, "x")]).unwrap();
+    let large = "x".repeat(200 * 1024);
+    let refused = write(&mut store, vec![put(2, &large)]);
+    assert!(
+        matches!(refused, Err(DiskFault::TooLarge(_))),
+        "{refused:?}"
+    );
+    write(&mut store, vec![put(2, "still fine")]).unwrap();
+    drop(store);
+    let options = |nonce, journal_bytes| Options {
+        journal_bytes,
+        ..small(nonce)
+    };
+    let (mut store, recovered) = Store::open(disk.clone(), &options(2, 1 << 20)).unwrap();
+    assert_eq!((seqs(&recovered), recovered.damage), (vec![1, 2], vec![]));
+    write(&mut store, vec![put(3, &large)]).unwrap();
+    drop(store);
+    // A larger one keeps its size.
+    let (mut store, recovered) = Store::open(disk, &options(3, 256 << 10)).unwrap();
+    assert_eq!(
+        (seqs(&recovered), recovered.damage),
+        (vec![1, 2, 3], vec![])
+    );
+    store.checkpointer.checkpoint().unwrap();
+    write(&mut store, vec![put(4, &large)]).unwrap();
 }
 
 #[test]

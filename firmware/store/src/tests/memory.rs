@@ -50,6 +50,8 @@ pub(super) struct Faults {
     pub(super) gone: Mutex<&'static str>,
     /// A part of any file that cannot be read; none when empty.
     pub(super) bad: Mutex<core::ops::Range<u64>>,
+    /// The same of the journal alone.
+    pub(super) bad_in_journal: Mutex<core::ops::Range<u64>>,
 }
 
 impl Default for Faults {
@@ -66,6 +68,7 @@ impl Default for Faults {
             is_full: false.into(),
             gone: Mutex::default(),
             bad: Mutex::default(),
+            bad_in_journal: Mutex::default(),
         }
     }
 }
@@ -259,6 +262,11 @@ impl DiskFile for MemoryFile {
         let bad = self.faults.bad.lock().unwrap().clone();
         if bad.start < offset + buf.len() as u64 && offset < bad.end {
             return Err(io::Error::other("a bad sector"));
+        }
+        let bad = self.faults.bad_in_journal.lock().unwrap().clone();
+        let is_in = bad.start < offset + buf.len() as u64 && offset < bad.end;
+        if is_in && self.name == "journal" {
+            return Err(io::Error::from_raw_os_error(5));
         }
         let content = self.content.lock().unwrap();
         let part = offset as usize..offset as usize + buf.len();

@@ -182,3 +182,22 @@ fn nothing_is_moved_aside_while_there_is_no_space_to_copy_it() {
     let (store, recovered) = Store::open(disk, &small(3)).unwrap();
     assert_eq!(fetch(&store, &seqs(&recovered)).messages.len() as u64, LAST);
 }
+
+/// The power goes after the damaged file got its new name and before the copy got that one's.
+#[test]
+fn a_salvage_that_was_stopped_between_two_names_is_finished() {
+    let disk = MemoryDisk::default();
+    let (mut store, _) = Store::open(disk.clone(), &small(1)).unwrap();
+    fill(&mut store);
+    core::mem::forget(store);
+    spoil_root(&disk);
+    let (store, recovered) = Store::open(disk.clone(), &small(2)).unwrap();
+    let (had, last) = (seqs(&recovered), recovered.streams[0].last);
+    assert!(!had.is_empty());
+    core::mem::forget(store);
+    disk.rename("blocks.redb", "blocks.redb.new").unwrap();
+    let (store, recovered) = Store::open(disk, &small(3)).unwrap();
+    assert_eq!(seqs(&recovered), had);
+    assert_eq!(recovered.streams[0].last, last);
+    assert_eq!(fetch(&store, &had).missing, []);
+}

@@ -120,7 +120,7 @@ fn a_batch_larger_than_the_journal_is_refused_alone() {
     let (mut store, _) = scratch.open();
     write(&mut store, vec![stream()]).unwrap();
     let big = write(&mut store, vec![put(1, &"x".repeat(200_000))]);
-    assert!(matches!(big, Err(DiskFault::Failed(text)) if text.contains("larger")));
+    assert!(matches!(big, Err(DiskFault::TooLarge(text)) if text.contains("larger")));
     let largest = "x".repeat(100_000);
     store.checkpointer.checkpoint().unwrap();
     write(&mut store, vec![put(1, &largest)]).unwrap();

@@ -1,0 +1,71 @@
+//! Messages that one message or one request removes, when they are too many for one batch.
+
+use frond_ledger::{DiskFault, Record, StreamId};
+use frond_wire::MessageBuf;
+
+use crate::jetstream::JetStream;
+use crate::limits::DROPS_TOGETHER_MAX;
+use crate::pending::Pending;
+use crate::publish::{failure, refusal};
+
+/// What a message that is kept has removed, and the disk does not know yet.
+#[derive(Debug)]
+pub(crate) struct Late {
+    stream: StreamId,
+    /// What the disk was asked for last.
+    asked: Vec<Record>,
+    /// What comes after.
+    rest: Vec<Record>,
+    /// What is answered when it knows all of it.
+    answers: Vec<MessageBuf>,
+}
+
+impl Late {
+    /// Nothing of it asked for yet.
+    pub(crate) const fn new(stream: StreamId, rest: Vec<Record>, answers: Vec<MessageBuf>) -> Self {
+        Self {
+            stream,
+            asked: Vec::new(),
+            rest,
+            answers,
+        }
+    }
+}
+
+impl JetStream {
+    /// The next part goes to the disk; after the last one the publishers hear of it.
+    pub(crate) fn drop_late(&mut self, mut late: Late) {
+        let Some(host) = self.hosts.get(&late.stream) else {
+            return;
+        };
+        let (group, tenant) = (host.stream.group(), host.stream.tenant);
+        if late.rest.is_empty() {
+            for answer in late.answers {
+                self.publish(tenant, answer);
+            }
+            return;
+        }
+        let after = late.rest.split_off(late.rest.len().min(DROPS_TOGETHER_MAX));
+        late.asked = std::mem::replace(&mut late.rest, after);
+        let records = late.asked.clone();
+        // A node that does not decide has no publishers to answer.
+        let _ = self
+            .journal
+            .propose(self.now, group, records, Pending::Late(Box::new(late)));
+    }
+
+    /// The disk refused a part: those messages are gone here, and there as soon as it can.
+    pub(crate) fn late_failed(&mut self, late: Late, fault: &DiskFault) {
+        for record in late.asked.into_iter().chain(late.rest) {
+            self.journal.soon(self.now.mono, record);
+        }
+        let Some(host) = self.hosts.get(&late.stream) else {
+            return;
+        };
+        let (tenant, name) = (host.stream.tenant, host.stream.config.name.clone());
+        let (_, error) = failure(fault);
+        for answer in &late.answers {
+            self.send_json(tenant, answer.subject(), refusal(&name, &error));
+        }
+    }
+}
