@@ -74,12 +74,10 @@ impl Directory {
     /// Who the holder of these credentials is. `nonce` is what its `INFO` carried.
     #[must_use]
     pub fn authenticate(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {
-        if let Some(user) = self.within(given, caller) {
-            let who = Identity::of(user);
-            return if who.may_come(caller) {
-                Verdict::Accept(who)
-            } else {
-                Verdict::Refuse
+        if let Some(who) = self.within(given, caller) {
+            return match who.filter(|who| who.may_come(caller)) {
+                Some(who) => Verdict::Accept(who),
+                None => Verdict::Refuse,
             };
         }
         let proxied = self.proxied(given, nonce);
@@ -100,11 +98,19 @@ impl Directory {
         self.delegated(verdict, given, nonce, caller)
     }
 
-    /// A part of this very process is the user that it names: there is nobody to prove it to.
-    fn within(&self, given: &Credentials, caller: &Caller<'_>) -> Option<&Arc<User>> {
-        let name = non_empty(&given.user).filter(|_| caller.transport == Transport::InProcess)?;
+    /// A part of this very process is the user that it names, or at home in the account that it
+    /// names: there is nobody to prove it to. `Some(None)`: there is no such account.
+    fn within(&self, given: &Credentials, caller: &Caller<'_>) -> Option<Option<Identity>> {
+        if caller.transport != Transport::InProcess {
+            return None;
+        }
+        if let Some(account) = non_empty(&given.account) {
+            return Some(self.find(account).map(Identity::nobody));
+        }
+        let name = non_empty(&given.user)?;
         let logins = self.logins_for(caller);
-        logins.names.get(name).or_else(|| logins.nkeys.get(name))
+        let user = logins.names.get(name).or_else(|| logins.nkeys.get(name))?;
+        Some(Some(Identity::of(user)))
     }
 
     fn judge(&self, given: &Credentials, nonce: &str, caller: &Caller<'_>) -> Verdict {

@@ -19,6 +19,8 @@ pub struct Credentials {
     pub sig: Option<String>,
     /// A proxy's signature of the nonce, base64url.
     pub proxy_sig: Option<String>,
+    /// The account it wants to be in. Only a part of this very process may want one.
+    pub account: Option<String>,
 }
 
 /// Never prints a secret.

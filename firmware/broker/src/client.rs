@@ -12,7 +12,7 @@ use frond_wire::{ConnectInfo, Op, ServerInfo, WireError, encode};
 use crate::account_limits::TOO_MANY_CONNECTIONS;
 use crate::broker::{Alarm, Ending, InfoMoment};
 use crate::claimed::jwt_user;
-use crate::connection::{Hello, Kind, Session, State};
+use crate::connection::{Connection, Hello, Kind, Session, State};
 use crate::garbage::parser_error;
 use crate::label::{self, Name};
 use crate::options::Options;
@@ -334,7 +334,8 @@ impl Broker {
                 .trusted_proxy(&connect.proxy_sig, &session.nonce);
             session.proxy = proxy.map(Into::into);
         }
-        if !connect.account.is_empty() || connect.new_account {
+        let is_within = self.conns.get(slot).is_some_and(Connection::is_within);
+        if (!connect.account.is_empty() && !is_within) || connect.new_account {
             return self.violation(slot, Some(&connect), Refusal::Credentials);
         }
         let verbose = connect.verbose;

@@ -234,6 +234,11 @@ impl Connection {
         }
     }
 
+    /// Whether it is a part of this very process.
+    pub(crate) fn is_within(&self) -> bool {
+        self.transport == Transport::InProcess
+    }
+
     pub(crate) fn session(&self) -> Option<&Session> {
         match &self.kind {
             Kind::Client(session) => Some(session),

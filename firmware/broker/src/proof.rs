@@ -61,6 +61,7 @@ fn credentials(connect: &ConnectInfo, brought: Option<&Credentials>) -> Credenti
         jwt: some(&connect.jwt),
         sig: some(&connect.sig),
         proxy_sig: some(&connect.proxy_sig),
+        account: some(&connect.account),
     };
     let Some(brought) = brought.cloned() else {
         return said;

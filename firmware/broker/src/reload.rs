@@ -148,6 +148,7 @@ impl Broker {
             return;
         };
         connection.parser.set_limits(wire);
+        let is_within = connection.is_within();
         let Some(session) = connection.session_mut() else {
             return;
         };
@@ -165,7 +166,7 @@ impl Broker {
         let exists = account.is_some_and(|account| account.exists);
         let standing = match &identity.user {
             _ if !exists => Standing::Gone,
-            None if !self.directory.takes_nobody_over(transport) => Standing::Changed,
+            None if !is_within && !self.directory.takes_nobody_over(transport) => Standing::Changed,
             None => return,
             Some(user) => self.directory.standing(user, PeerKind::Client),
         };

@@ -367,6 +367,7 @@ fn credentials(connect: &LeafConnect) -> Credentials {
         jwt: some(&connect.jwt),
         sig: some(&connect.sig),
         proxy_sig: some(&connect.proxy_sig),
+        account: None,
     }
 }
 

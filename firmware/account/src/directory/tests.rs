@@ -1,6 +1,8 @@
 use super::*;
 use crate::nkey::{KeyPair, sign};
-use crate::{AccountPlan, Caller, Credentials, Identity, PeerKind, Question, Secret, Verdict};
+use crate::{
+    AccountPlan, Caller, Credentials, Identity, PeerKind, Question, Secret, Transport, Verdict,
+};
 
 const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
 
@@ -376,4 +378,33 @@ fn who_comes_by_websocket_may_be_asked_for_something_else() {
         by_websocket(&directory, &Credentials::default()),
         Some("web".into())
     );
+}
+
+#[test]
+fn only_who_comes_from_within_may_choose_an_account() {
+    let plan = Plan {
+        users: vec![password("a", "pa", Some("A"))],
+        accounts: vec![AccountPlan {
+            name: "A".to_owned(),
+            ..AccountPlan::default()
+        }],
+        ..Plan::default()
+    };
+    let directory = Directory::build(&plan, None).unwrap();
+    let given = |account: &str| Credentials {
+        account: Some(account.to_owned()),
+        ..Credentials::default()
+    };
+    let outside = Caller::plain(PeerKind::Client);
+    let within = Caller {
+        transport: Transport::InProcess,
+        ..outside
+    };
+    let verdict = |account, caller| directory.authenticate(&given(account), "", caller);
+    let Verdict::Accept(who) = verdict("A", &within) else {
+        panic!("refused");
+    };
+    assert_eq!(Some(who.account), directory.find("A"));
+    assert!(matches!(verdict("B", &within), Verdict::Refuse));
+    assert!(matches!(verdict("A", &outside), Verdict::Refuse));
 }
