@@ -140,6 +140,8 @@ pub enum Reloadable {
     Appliance,
     /// `fleet`: who looks after the boxes begins anew.
     Fleet,
+    /// `forward`: blocks that differ begin anew; their streams stay.
+    Forward,
 }
 
 impl Reloadable {
@@ -189,6 +191,7 @@ impl Reloadable {
             Self::NoAuthUser => "no_auth_user",
             Self::Appliance => "appliance",
             Self::Fleet => "fleet",
+            Self::Forward => "forward",
             Self::JetStreamLimits => "JetStream limits",
         }
     }

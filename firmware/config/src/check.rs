@@ -9,6 +9,7 @@ use crate::position::Position;
 use crate::secret::Secret;
 
 mod appliance;
+mod forward;
 mod operator;
 mod peers;
 mod websocket;
@@ -40,6 +41,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.jetstream();
     checker.appliance();
     checker.fleet();
+    checker.forwards();
     checker.websocket();
     checker.errors
 }

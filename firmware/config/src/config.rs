@@ -6,6 +6,7 @@ use crate::options::auth::Authorization;
 use crate::options::cluster::Cluster;
 use crate::options::features::FeatureFlags;
 use crate::options::fleet::Fleet;
+use crate::options::forward::Forward;
 use crate::options::gateway::Gateway;
 use crate::options::jetstream::JetStream;
 use crate::options::leafnodes::LeafNodes;
@@ -110,6 +111,8 @@ pub struct Config {
     pub appliance: Option<Appliance>,
     /// How the hub looks after its boxes; `None` without the block.
     pub fleet: Option<Fleet>,
+    /// What is kept for the hub, and how it gets there.
+    pub forwards: Vec<Forward>,
     /// JetStream.
     pub jetstream: JetStream,
     /// Leafnodes, both ends.
@@ -177,6 +180,7 @@ impl Default for Config {
             ota: None,
             appliance: None,
             fleet: None,
+            forwards: Vec::new(),
             jetstream: JetStream::default(),
             leafnodes: LeafNodes::default(),
             cluster: Cluster::default(),

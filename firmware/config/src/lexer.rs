@@ -423,7 +423,7 @@ fn boolean(word: &str) -> Option<bool> {
 }
 
 /// `k` is 1000 but `kb`, `ki` and `kib` are 1024, and so on to `e`.
-fn size_multiplier(suffix: &str) -> Option<i64> {
+pub(crate) fn size_multiplier(suffix: &str) -> Option<i64> {
     let suffix = suffix.to_ascii_lowercase();
     let mut chars = suffix.chars();
     let Some(letter) = chars.next() else {

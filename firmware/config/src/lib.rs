@@ -45,6 +45,7 @@ pub use options::compression::Compression;
 pub use options::exports::{Export, ExportKind, Latency, Response, ServiceExport};
 pub use options::features::FeatureFlags;
 pub use options::fleet::Fleet;
+pub use options::forward::{Budget, Forward, ForwardTo, OnFull, Order, Period};
 pub use options::gateway::{Gateway, RemoteGateway};
 pub use options::imports::{Import, ImportKind};
 pub use options::jetstream::{JetStream, JetStreamLimits, Sync};

@@ -49,6 +49,10 @@ pub(crate) const PAYLOADS_IN_MEMORY_MIN: u64 = 8;
 
 /// Round trip times between the levels of compression.
 pub(crate) const RTT_THRESHOLDS_MAX: usize = 4;
+/// Bytes that a forward block keeps by default.
+pub(crate) const FORWARD_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
+/// Priorities of a forward block.
+pub(crate) const FORWARD_CLASSES_MAX: usize = 8;
 /// Bytes of a line that a serial device may send.
 pub(crate) const SERIAL_LINE_BYTES_MAX: u32 = 4_096;
 /// Pings between the servers of a cluster are never further apart, in seconds.

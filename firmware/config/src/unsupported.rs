@@ -38,6 +38,8 @@ pub(crate) enum Block {
     OtaTrust,
     OtaKeys,
     OtaSource,
+    Forward,
+    ForwardTo,
     Cluster,
     Gateway,
     RemoteGateway,
@@ -84,6 +86,8 @@ impl Block {
             | Self::OtaTrust
             | Self::OtaKeys
             | Self::OtaSource
+            | Self::Forward
+            | Self::ForwardTo
             | Self::Cluster
             | Self::Gateway
             | Self::RemoteGateway => format!("unknown field {key}"),
@@ -134,6 +138,8 @@ pub(crate) fn known(block: Block) -> impl Iterator<Item = &'static str> {
         Block::OtaTrust => OTA_TRUST,
         Block::OtaKeys => OTA_KEYS,
         Block::OtaSource => OTA_SOURCE,
+        Block::Forward => FORWARD,
+        Block::ForwardTo => FORWARD_TO,
         Block::Cluster => CLUSTER,
         Block::Gateway => GATEWAY,
         Block::RemoteGateway => REMOTE_GATEWAY,
@@ -175,6 +181,8 @@ fn unsupported(block: Block) -> &'static str {
         | Block::OtaTrust
         | Block::OtaKeys
         | Block::OtaSource
+        | Block::Forward
+        | Block::ForwardTo
         | Block::Cluster
         | Block::Gateway
         | Block::RemoteGateway
@@ -197,7 +205,7 @@ const TOP: &str = "\
     accounts leaf leafnodes jetstream default_sentinel trusted trusted_keys operator operators \
     ocsp ocsp_cache roots root root_operators root_operator resolver account_resolver accounts_resolver \
     resolver_preload resolver_tls resolver_pinned_accounts websocket ws proxies feature_flags \
-    prof_port prof_block_rate proxy_protocol cluster gateway ota appliance fleet";
+    prof_port prof_block_rate proxy_protocol cluster gateway ota appliance fleet forward";
 const TOP_UNSUPPORTED: &str = "\
     mqtt";
 const AUTHORIZATION: &str = "\
@@ -272,6 +280,8 @@ const CALLOUT: &str = "issuer account acc auth_users users xkey key allowed_acco
 const PROXIES: &str = "trusted";
 const PROXY: &str = "key public_key";
 const FLEET: &str = "user bucket registry rollouts silent";
+const FORWARD: &str = "name subjects to budget order live_first priority on_full max_bytes";
+const FORWARD_TO: &str = "domain remote stream";
 const OTA: &str = "\
     store second device groups window soak user password pass token nkey seed trust source";
 const OTA_TRUST: &str = "version root release emergency";

@@ -23,6 +23,7 @@ pub(super) fn collect(
     limits(old, new, changes);
     changes.note_only(Reloadable::Appliance, &old.appliance, &new.appliance);
     changes.note_only(Reloadable::Fleet, &old.fleet, &new.fleet);
+    changes.note_only(Reloadable::Forward, &old.forwards, &new.forwards);
     sizes(&old.jetstream, &new.jetstream, changes)?;
     let (a, b) = (&old.leafnodes.compression, &new.leafnodes.compression);
     changes.note(Reloadable::LeafCompression, a, b, compression);

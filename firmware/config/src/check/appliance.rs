@@ -4,8 +4,24 @@ use super::Checker;
 
 impl Checker<'_> {
     pub(super) fn appliance(&mut self) {
-        if let Some(appliance) = &self.config.appliance {
-            self.is_somebody("appliance", "the field side", appliance.user.as_deref());
+        let Some(appliance) = &self.config.appliance else {
+            return;
+        };
+        let Some(account) = &appliance.account else {
+            return self.is_somebody("appliance", "the field side", appliance.user.as_deref());
+        };
+        let keys = &["appliance"];
+        if !self.config.operator_mode.operators.is_empty() {
+            let text = "the field side cannot be at home in an operator's account yet";
+            return self.error(keys, text, "use accounts of this file, or remove the block");
+        }
+        if appliance.user.is_some() {
+            let text = "the field side is a user or at home in an account, not both";
+            return self.error(keys, text, "remove user or account");
+        }
+        if !self.has_account(account) {
+            let text = format!("cannot find the field side's account {account:?}");
+            self.error(keys, text, "add it to accounts");
         }
     }
 

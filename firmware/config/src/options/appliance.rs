@@ -28,6 +28,9 @@ pub struct Appliance {
     /// The user of this configuration that the field side is; `None`: who a client without
     /// credentials is.
     pub user: Option<String>,
+    /// The account that the field side is at home in, without being a user of it; where accounts
+    /// come from an operator there is no other way. `None`: that of its user.
+    pub account: Option<String>,
     /// In front of the subjects of the box's own events. `appliance` by default.
     pub prefix: String,
     /// `/sys`, or what stands for it in a test.
@@ -68,6 +71,7 @@ impl Default for Appliance {
         Self {
             board: None,
             user: None,
+            account: None,
             prefix: "appliance".to_owned(),
             sys: "/sys".to_owned(),
             dev: "/dev".to_owned(),
@@ -93,6 +97,7 @@ impl Appliance {
             match entry.key.to_lowercase().as_str() {
                 "board" => set(&mut it.board, report.text(value)),
                 "user" => set(&mut it.user, report.text(value)),
+                "account" => set(&mut it.account, report.text(value)),
                 "prefix" => set(&mut it.prefix, literal(value, report)),
                 "sys" => set(&mut it.sys, report.string(value)),
                 "dev" => set(&mut it.dev, report.string(value)),

@@ -9,6 +9,7 @@ pub(crate) mod compression;
 pub(crate) mod exports;
 pub(crate) mod features;
 pub(crate) mod fleet;
+pub(crate) mod forward;
 pub(crate) mod gateway;
 pub(crate) mod imports;
 pub(crate) mod jetstream;

@@ -5,6 +5,7 @@ use crate::options::appliance::Appliance;
 use crate::options::auth::{Authorization, Names};
 use crate::options::cluster::Cluster;
 use crate::options::fleet::Fleet;
+use crate::options::forward;
 use crate::options::gateway::Gateway;
 use crate::options::leafnodes::LeafNodes;
 use crate::options::mappings;
@@ -435,6 +436,7 @@ fn read_blocks(
         "accounts" => set(&mut config.accounts, accounts::read(value, names, report)),
         "appliance" => config.appliance = Appliance::read(value, report),
         "fleet" => config.fleet = Fleet::read(value, report),
+        "forward" => set(&mut config.forwards, forward::read(value, report)),
         "ota" => config.ota = Ota::read(value, report),
         "proxies" => config.proxies = Proxies::read(value, report),
         "jetstream" => config.jetstream.read(value, report),

@@ -2,7 +2,7 @@ use super::{Block, known, unsupported};
 use crate::options::appliance::Part;
 use crate::{Nothing, load_text};
 
-const BLOCKS: [Block; 45] = [
+const BLOCKS: [Block; 47] = [
     Block::Top,
     Block::Authorization,
     Block::User,
@@ -45,6 +45,8 @@ const BLOCKS: [Block; 45] = [
     Block::OtaTrust,
     Block::OtaKeys,
     Block::OtaSource,
+    Block::Forward,
+    Block::ForwardTo,
     Block::Cluster,
     Block::Gateway,
     Block::RemoteGateway,
@@ -85,6 +87,8 @@ fn within(block: Block, item: &str) -> String {
         Block::OtaTrust => ("ota { trust {", "} }"),
         Block::OtaKeys => ("ota { trust { root {", "} } }"),
         Block::OtaSource => ("ota { source {", "} }"),
+        Block::Forward => ("forward {", "}"),
+        Block::ForwardTo => ("forward { to {", "} }"),
         Block::Cluster => ("cluster {", "}"),
         Block::Gateway => ("gateway {", "}"),
         Block::RemoteProxy => (

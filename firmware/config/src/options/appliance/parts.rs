@@ -19,7 +19,7 @@ impl Part {
     pub(crate) const fn keys(self) -> &'static str {
         match self {
             Self::Whole => {
-                "board user prefix sys dev lamps button watchdog sensors inputs outputs serial \
+                "board user account prefix sys dev lamps button watchdog sensors inputs outputs serial \
                  modbus conditions"
             }
             Self::Lamp => "led line active_low",

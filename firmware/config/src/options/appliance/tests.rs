@@ -142,6 +142,11 @@ fn where_everybody_is_somebody_so_is_the_field_side() {
     let errors = check("appliance { board: raspberrypi4 }").unwrap_err();
     assert!(errors.contains("needs a user"), "{errors}");
     check("appliance { user: box }").unwrap();
+    check("appliance { account: \"$G\" }").unwrap();
+    let errors = check("appliance { account: A }").unwrap_err();
+    assert!(errors.contains("field side's account"), "{errors}");
+    let errors = check("appliance { account: \"$G\", user: box }").unwrap_err();
+    assert!(errors.contains("not both"), "{errors}");
     check("no_auth_user: box\nappliance { board: raspberrypi4 }").unwrap();
 }
 
