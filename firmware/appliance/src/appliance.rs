@@ -1,10 +1,11 @@
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
 use frond_config::{Appliance as Options, Config};
-use frond_field::{Condition, Setup};
+use frond_field::{Condition, Setup, Shown};
 use frond_linux::{Board, Notice, Roots, notify, notify_watchdog_interval};
 
 use crate::desk::{Desk, Place};
@@ -14,10 +15,27 @@ use crate::opening::Opening;
 /// The way to the broker from within the process.
 pub type Connect = Arc<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
 
+/// Hears what the sensors last said, now and then.
+pub type Tell = Arc<dyn Fn(Vec<Shown>) + Send + Sync>;
+
+/// Sets the rescue configuration in force; why not, if it cannot be.
+pub type Rescue = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
+
+/// What the field side knows of the process that it is a part of.
+#[derive(Clone)]
+pub struct Around {
+    /// The way to the broker.
+    pub connect: Connect,
+    /// Who hears of the sensors.
+    pub tell: Tell,
+    /// What a button that is held does.
+    pub rescue: Rescue,
+}
+
 /// The field side for as long as the server lives.
 pub struct Appliance {
     opening: Option<Opening>,
-    connect: Option<Connect>,
+    around: Option<Around>,
     /// What is in force, and who serves it.
     running: Option<(Running, Desk)>,
 }
@@ -27,6 +45,12 @@ pub struct Appliance {
 struct Running {
     options: Options,
     has_streams: bool,
+}
+
+impl std::fmt::Debug for Around {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Around").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Appliance {
@@ -62,16 +86,16 @@ impl Appliance {
     pub fn begin() -> Self {
         Self {
             opening: Opening::begin(),
-            connect: None,
+            around: None,
             running: None,
         }
     }
 
     /// The server serves.
-    pub fn ready(&mut self, config: &Config, connect: Connect) {
+    pub fn ready(&mut self, config: &Config, around: Around) {
         self.opening = None;
         tell(Notice::Ready);
-        self.connect = Some(connect);
+        self.around = Some(around);
         self.run(config);
     }
 
@@ -102,7 +126,7 @@ impl Appliance {
     }
 
     fn run(&mut self, config: &Config) {
-        let (Some(running), Some(connect)) = (wanted(config), self.connect.clone()) else {
+        let (Some(running), Some(around)) = (wanted(config), self.around.clone()) else {
             return;
         };
         let options = &running.options;
@@ -117,9 +141,10 @@ impl Appliance {
             probe_every: probe_every(options),
             patience: PATIENCE,
             has_streams: running.has_streams,
+            token: token(),
             options: options.clone(),
         };
-        match Desk::start(setup, place, connect) {
+        match Desk::start(setup, place, around) {
             Ok(desk) => self.running = Some((running, desk)),
             Err(error) => tracing::error!("the field side does not start: {error}"),
         }
@@ -128,6 +153,9 @@ impl Appliance {
     fn stop(&mut self) {
         if let Some((_, desk)) = self.running.take() {
             desk.stop();
+            if let Some(around) = &self.around {
+                (around.tell)(Vec::new());
+            }
         }
     }
 }
@@ -138,6 +166,12 @@ fn wanted(config: &Config) -> Option<Running> {
         options,
         has_streams: config.jetstream.enabled,
     })
+}
+
+/// A word of chance: the standard library's keys are.
+fn token() -> String {
+    let number = RandomState::new().build_hasher().finish();
+    format!("{number:x}")
 }
 
 /// As often as is asked for, and three times before the service manager loses patience.

@@ -1,4 +1,5 @@
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -7,12 +8,12 @@ use frond_board::Sampled;
 use frond_field::{Condition, Field, Input, Level, Setup, Wish};
 use frond_linux::{Board, LineEvent, Notice, Roots};
 
-use crate::appliance::{Connect, tell};
+use crate::appliance::{Around, tell};
 use crate::broker::Broker;
 use crate::clock::Clock;
 use crate::contacts::Changes;
 use crate::devices::Devices;
-use crate::limits::{EVENTS_MAX, RETRY_WAIT, STACK_BYTES, STOP_WAIT};
+use crate::limits::{EVENTS_MAX, RETRY_WAIT, STACK_BYTES, STOP_LOOK, STOP_WAIT, TELL_EVERY};
 use crate::watchdog::Dog;
 
 /// Where everything of the field side comes together: one thread that owns the machine.
@@ -53,10 +54,10 @@ impl Desk {
     ///
     /// # Errors
     /// The system has no threads.
-    pub(crate) fn start(setup: Setup, place: Place, connect: Connect) -> io::Result<Self> {
+    pub(crate) fn start(setup: Setup, place: Place, around: Around) -> io::Result<Self> {
         let (events, received) = sync_channel(EVENTS_MAX);
         let own = events.clone();
-        let work = move || Work::new(setup, &place, connect, own).run(&received);
+        let work = move || Work::new(setup, &place, around, own).run(&received);
         let thread = thread::Builder::new().stack_size(2 * STACK_BYTES);
         thread.name("field".to_owned()).spawn(work)?;
         Ok(Self { events })
@@ -72,9 +73,19 @@ impl Desk {
     /// Ends in good order, within a bound.
     pub(crate) fn stop(self) {
         let (done, is_done) = sync_channel(1);
-        if self.events.try_send(Event::Stop(done)).is_err()
-            || is_done.recv_timeout(STOP_WAIT).is_err()
-        {
+        let started = std::time::Instant::now();
+        let mut stop = Some(Event::Stop(done));
+        // A desk with its hands full has room for it soon.
+        while let Some(event) = stop.take() {
+            match self.events.try_send(event) {
+                Err(TrySendError::Full(event)) if started.elapsed() < STOP_WAIT => {
+                    thread::park_timeout(STOP_LOOK);
+                    stop = Some(event);
+                }
+                Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
+            }
+        }
+        if is_done.recv_timeout(STOP_WAIT).is_err() {
             tracing::error!("the field side does not end in time: the watchdog stays armed");
         }
     }
@@ -86,7 +97,9 @@ struct Work {
     field: Field,
     devices: Devices,
     dog: Dog,
-    connect: Connect,
+    around: Around,
+    /// When the sensors are told of again.
+    tell_at: frond_clock::Instant,
     broker: Option<Broker>,
     connections: u64,
     next_connect: frond_clock::Instant,
@@ -97,7 +110,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(setup: Setup, place: &Place, connect: Connect, events: Events) -> Self {
+    fn new(setup: Setup, place: &Place, around: Around, events: Events) -> Self {
         let clock = Clock::start();
         let dog = Dog::new(place, &setup);
         let devices = Devices::open(place, &setup.options, &events);
@@ -106,7 +119,8 @@ impl Work {
             clock,
             devices,
             dog,
-            connect,
+            around,
+            tell_at: frond_clock::Instant::START,
             broker: None,
             connections: 0,
             next_connect: frond_clock::Instant::START,
@@ -123,10 +137,10 @@ impl Work {
             match received.recv_timeout(self.wait()) {
                 Ok(event) => {
                     self.take(event);
-                    // What came meanwhile goes with it: one look at the clocks for all.
-                    while let Ok(event) = received.try_recv() {
-                        self.take(event);
-                    }
+                    // What came meanwhile goes with it, and no more: a device that never stops
+                    // keeps nothing else from its turn.
+                    let more = received.try_iter().take(EVENTS_MAX);
+                    more.for_each(|event| self.take(event));
                 }
                 Err(RecvTimeoutError::Timeout) => self.handle(Input::Time),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -134,6 +148,7 @@ impl Work {
             if self.stopping.is_some() && self.switching == 0 {
                 return self.end();
             }
+            self.tell_sensors();
         }
     }
 
@@ -152,7 +167,7 @@ impl Work {
         }
         self.next_connect = now + RETRY_WAIT;
         self.connections += 1;
-        match Broker::connect(&self.connect, self.connections, &self.events) {
+        match Broker::connect(&self.around.connect, self.connections, &self.events) {
             Ok(broker) => {
                 self.broker = Some(broker);
                 self.handle(Input::Connected);
@@ -216,6 +231,7 @@ impl Work {
         while let Some(wish) = self.field.poll() {
             match wish {
                 Wish::Send(bytes) => self.say(&bytes),
+                Wish::HangUp => self.hang_up(),
                 Wish::Sample(origin) => self.devices.sample(origin),
                 Wish::Switch { output, on } => {
                     self.switching += 1;
@@ -223,11 +239,29 @@ impl Work {
                 }
                 Wish::Lamp(lit) => self.devices.light(lit),
                 Wish::Feed => self.feed(),
-                Wish::Rescue => tracing::warn!("the rescue configuration is asked for at the box"),
+                Wish::Rescue => self.rescue(),
                 Wish::Log(Level::Info, text) => tracing::info!("{text}"),
                 Wish::Log(Level::Warn, text) => tracing::warn!("{text}"),
             }
         }
+    }
+
+    /// What the sensors say, now and then: people look at it.
+    fn tell_sensors(&mut self) {
+        let now = self.clock.now().mono;
+        if now >= self.tell_at {
+            self.tell_at = now + TELL_EVERY;
+            (self.around.tell)(self.field.shown());
+        }
+    }
+
+    /// On a thread of its own: whoever sets it in force may ask for the end of this one.
+    fn rescue(&self) {
+        let rescue = Arc::clone(&self.around.rescue);
+        spawn("rescue", move || match rescue() {
+            Ok(said) => tracing::warn!("the button was held: {said}"),
+            Err(why) => tracing::error!("the button was held, and nothing is changed: {why}"),
+        });
     }
 
     /// A broker that does not read is none: the connection is made anew.
@@ -235,7 +269,12 @@ impl Work {
         let said = self.broker.as_mut().map(|broker| broker.say(bytes));
         if let Some(Err(error)) = said {
             tracing::warn!("the broker does not hear the field side: {error}");
-            self.broker = None;
+            self.hang_up();
+        }
+    }
+
+    fn hang_up(&mut self) {
+        if self.broker.take().is_some() {
             self.field.handle(self.clock.now(), Input::Disconnected);
         }
     }

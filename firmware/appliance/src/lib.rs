@@ -22,4 +22,4 @@ mod sampler;
 mod serial;
 mod watchdog;
 
-pub use appliance::{Appliance, Connect, check};
+pub use appliance::{Appliance, Around, Connect, Rescue, Tell, check};

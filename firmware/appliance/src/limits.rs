@@ -16,6 +16,10 @@ pub(crate) const RETRY_WAIT: Duration = Duration::from_secs(1);
 pub(crate) const LOOK_WAIT: Duration = Duration::from_millis(250);
 /// How long the end may take, outputs included.
 pub(crate) const STOP_WAIT: Duration = Duration::from_secs(2);
+/// Between two attempts to find room for the end among other events.
+pub(crate) const STOP_LOOK: Duration = Duration::from_millis(5);
+/// How often people are told what the sensors say.
+pub(crate) const TELL_EVERY: Duration = Duration::from_secs(1);
 /// A message path that stands still for longer is a fault.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 /// How often a start that goes on asks the service manager for more time.

@@ -1,16 +1,23 @@
 use std::io::Write as _;
 
+use frond_config::Appliance;
+
 use crate::limits::UNSENT_BYTES_MAX;
 
 /// What is said to the broker, as a client of it.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     user: Option<String>,
+    account: Option<String>,
+    /// All answers to us come below this subject, which is no other box's.
+    pub(crate) inbox: String,
     state: State,
     /// To be said.
     out: Vec<u8>,
     /// Received and not yet understood.
     rest: Vec<u8>,
+    /// So many bytes that come are of no matter.
+    skip: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,13 +29,12 @@ enum State {
     Greeted,
 }
 
-/// All answers to us come here.
-pub(crate) const INBOX: &str = "_INBOX.frond.field";
-
 impl Client {
-    pub(crate) fn new(user: Option<&str>) -> Self {
+    pub(crate) fn new(options: &Appliance, token: &str) -> Self {
         Self {
-            user: user.map(str::to_owned),
+            user: options.user.clone(),
+            account: options.account.clone(),
+            inbox: format!("_INBOX.frond.{token}"),
             ..Self::default()
         }
     }
@@ -36,6 +42,8 @@ impl Client {
     pub(crate) fn connected(&mut self) {
         *self = Self {
             user: self.user.take(),
+            account: self.account.take(),
+            inbox: std::mem::take(&mut self.inbox),
             state: State::Connected,
             ..Self::default()
         };
@@ -60,6 +68,9 @@ impl Client {
         if let Some(user) = &self.user {
             // No password: who comes from within is believed.
             connect["user"] = user.as_str().into();
+        }
+        if let Some(account) = &self.account {
+            connect["account"] = account.as_str().into();
         }
         let _ = write!(self.out, "CONNECT {connect}\r\n");
         true
@@ -103,6 +114,18 @@ impl Client {
         let mut all = std::mem::take(&mut self.rest);
         all.extend_from_slice(bytes);
         all
+    }
+
+    /// So many of the bytes that come are of no matter.
+    pub(crate) const fn skip(&mut self, bytes: usize) {
+        self.skip = bytes;
+    }
+
+    /// What is left without those that are of no matter.
+    pub(crate) fn skipped<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let some = self.skip.min(bytes.len());
+        self.skip -= some;
+        bytes.get(some..).unwrap_or_default()
     }
 
     /// Keeps what could not be understood yet.

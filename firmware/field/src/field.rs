@@ -74,6 +74,8 @@ pub struct Setup {
     pub patience: Duration,
     /// There are streams here.
     pub has_streams: bool,
+    /// A word that no other box has: hubs carry subjects from one to the other.
+    pub token: String,
 }
 
 impl Field {
@@ -85,11 +87,12 @@ impl Field {
             probe_every,
             patience,
             has_streams,
+            token,
         } = setup;
         let at = ms(now);
-        let probe = Probe::new(&options.prefix, has_streams);
+        let probe = Probe::new(&options.prefix, &token, has_streams);
         let mut it = Self {
-            client: Client::new(options.user.as_deref()),
+            client: Client::new(&options, &token),
             lamp: Lamp::new(at, Pattern::Booting),
             held: None,
             button: None,

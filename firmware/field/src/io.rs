@@ -92,6 +92,8 @@ pub struct Condition {
 pub enum Wish {
     /// Say this to the broker.
     Send(Vec<u8>),
+    /// End the connection to the broker: it is made anew.
+    HangUp,
     /// Sample this origin and tell. Not again before that was told.
     Sample(usize),
     /// Switch an output and tell.

@@ -15,6 +15,8 @@ pub(crate) enum Heard<'a> {
     /// `-ERR`
     Error(&'a str),
     Message(Message<'a>),
+    /// More than is taken in: so many bytes of it follow.
+    TooLarge(usize),
 }
 
 /// A message to one of our subscriptions.
@@ -50,6 +52,10 @@ pub(crate) fn next(bytes: &[u8]) -> Result<Option<(Heard<'_>, usize)>, &'static 
         "-ERR" => Heard::Error(rest.trim_matches('\'')),
         "MSG" | "HMSG" => {
             let body = bytes.get(end + 1..).unwrap_or_default();
+            if let Some(total) = size(rest).filter(|total| *total > MESSAGE_BYTES_MAX) {
+                let rest = total.checked_add(2).ok_or("a message without an end")?;
+                return Ok(Some((Heard::TooLarge(rest), end + 1)));
+            }
             let Some((message, length)) = message(verb == "HMSG", rest, body)? else {
                 return Ok(None);
             };
@@ -60,24 +66,34 @@ pub(crate) fn next(bytes: &[u8]) -> Result<Option<(Heard<'_>, usize)>, &'static 
     Ok(Some((heard, end + 1)))
 }
 
+/// Of a whole message, which its last argument says.
+fn size(arguments: &str) -> Option<usize> {
+    arguments.rsplit(' ').next()?.parse().ok()
+}
+
 fn message<'a>(
     has_headers: bool,
-    args: &'a str,
+    arguments: &'a str,
     body: &'a [u8],
 ) -> Result<Option<(Message<'a>, usize)>, &'static str> {
     const WRONG: &str = "a message with wrong arguments";
-    let mut words: Vec<&str> = args.split_ascii_whitespace().collect();
-    let mut size = || words.pop()?.parse::<usize>().ok();
+    let mut rest = arguments;
+    let mut size = || {
+        let (before, last) = rest.rsplit_once(' ').unwrap_or(("", rest));
+        rest = before;
+        last.parse::<usize>().ok()
+    };
     let total = size().ok_or(WRONG)?;
     let head = if has_headers { size().ok_or(WRONG)? } else { 0 };
-    if total > MESSAGE_BYTES_MAX || head > total {
-        return Err("a message that is too large");
+    if head > total {
+        return Err(WRONG);
     }
-    let (subject, sid, reply) = match words.as_slice() {
-        [subject, sid] => (*subject, *sid, None),
-        [subject, sid, reply] => (*subject, *sid, Some(*reply)),
-        _ => return Err(WRONG),
-    };
+    let mut words = rest.split(' ').filter(|word| !word.is_empty());
+    let (subject, sid) = words.next().zip(words.next()).ok_or(WRONG)?;
+    let reply = words.next();
+    if words.next().is_some() {
+        return Err(WRONG);
+    }
     let sid = sid.parse().map_err(|_| WRONG)?;
     let Some(whole) = body.get(..total + 2) else {
         return Ok(None);
@@ -136,7 +152,7 @@ mod tests {
             "HELLO\r\n",
             "MSG a b 1\r\n",
             "MSG a 1\r\n",
-            "MSG a 1 999999999\r\n",
+            "MSG a 1 18446744073709551615\r\n",
             "HMSG a 1 9 3\r\n",
         ] {
             assert!(next(wrong.as_bytes()).is_err(), "{wrong}");

@@ -28,9 +28,10 @@ pub(crate) enum Next {
 }
 
 impl Probe {
-    pub(crate) fn new(prefix: &str, has_streams: bool) -> Self {
+    /// `token` is no other box's: probes of one are of no matter to the others.
+    pub(crate) fn new(prefix: &str, token: &str, has_streams: bool) -> Self {
         Self {
-            subject: format!("{prefix}.probe"),
+            subject: format!("{prefix}.probe.{token}"),
             path: if has_streams {
                 Path::Stored
             } else {
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn only_what_was_stored_and_read_back_counts() {
-        let probe = Probe::new("appliance", true);
+        let probe = Probe::new("appliance", "x", true);
         assert_eq!(probe.received(b"probe 1"), Next::Nothing);
         assert_eq!(probe.acked(1, true, b""), Next::Missing);
         let ack = b"{\"stream\":\"FROND_PROBE\",\"seq\":9}";
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn without_streams_what_was_received_counts() {
-        let mut probe = Probe::new("appliance", true);
+        let mut probe = Probe::new("appliance", "x", true);
         probe.no_streams();
         assert!(!probe.is_stored());
         assert_eq!(probe.received(b"probe 2"), Next::Returned(2));

@@ -7,6 +7,7 @@ use frond_config::{
 };
 
 use crate::conditioner::{Conditioner, Value};
+use crate::shown::{Latest, Shown};
 
 /// Something that is sampled, by what reads it.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +133,7 @@ pub(crate) struct Channel {
     pub(crate) raw_seq: u64,
     /// Of the latest reading.
     pub(crate) reason: String,
+    pub(crate) last: Latest,
 }
 
 /// What becomes of a source as time passes.
@@ -243,6 +245,17 @@ impl Channel {
         Value { number, quality }
     }
 
+    /// As people see it; `has_many`: its sensor measures other things as well.
+    pub(crate) fn shown(&self, name: &str, has_many: bool) -> Shown {
+        let name = match (has_many, self.quantity) {
+            (false, _) => name.to_owned(),
+            (true, Some(quantity)) => format!("{name} {}", quantity.name()),
+            (true, None) => format!("{name} {}", self.subject),
+        };
+        self.last
+            .shown(&name, &self.subject, &self.unit, &self.reason)
+    }
+
     pub(crate) fn of_conditioning(subject: &str, unit: &str, options: &Conditioning) -> Self {
         Self {
             subject: subject.to_owned(),
@@ -258,6 +271,7 @@ impl Channel {
             seq: 0,
             raw_seq: 0,
             reason: String::new(),
+            last: Latest::default(),
         }
     }
 }

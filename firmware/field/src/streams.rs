@@ -28,19 +28,26 @@ pub(crate) fn bucket(name: &str) -> (String, Vec<u8>) {
     (stream, config.to_string().into_bytes())
 }
 
-/// Whether the answer says that the stream is there: made, or made before in another way, which
-/// its owner may have wanted so.
+/// When a stream that is there was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    Now,
+    /// In another way, which its owner may have wanted so.
+    Before,
+}
+
+/// Whether the answer says that the stream is there.
 ///
 /// # Errors
 /// What the answer says instead.
-pub(crate) fn is_there(answer: &[u8]) -> Result<(), String> {
+pub(crate) fn is_there(answer: &[u8]) -> Result<Made, String> {
     /// spec: nats-server v2.15.1 server/errors.json, `stream name already in use`
     const IN_USE: u64 = 10_058;
     let json: serde_json::Value =
         serde_json::from_slice(answer).map_err(|_| "an answer that is no JSON".to_owned())?;
     match json.get("error") {
-        None => Ok(()),
-        Some(error) if error["err_code"].as_u64() == Some(IN_USE) => Ok(()),
+        None => Ok(Made::Now),
+        Some(error) if error["err_code"].as_u64() == Some(IN_USE) => Ok(Made::Before),
         Some(error) => {
             let text = error["description"].as_str().unwrap_or("an unknown error");
             Err(text.to_owned())

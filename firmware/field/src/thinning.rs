@@ -7,6 +7,7 @@ use frond_subject::Transform;
 
 use crate::conditioner::{Conditioner, Said, Value};
 use crate::limits::THINNED_SUBJECTS_MAX;
+use crate::member;
 
 /// Messages of others, thinned out on their way to the uplink: one rule of the configuration.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Thinning {
     field: Option<String>,
     options: Conditioning,
     subjects: BTreeMap<String, Stream>,
+    /// None of them has to be looked at before.
+    next: Option<Instant>,
 }
 
 /// One subject under a rule.
@@ -48,6 +51,7 @@ impl Thinning {
             field: options.field.clone(),
             options: options.conditioning.clone(),
             subjects: BTreeMap::new(),
+            next: None,
         })
     }
 
@@ -80,33 +84,40 @@ impl Thinning {
         };
         let quality = Quality::Good;
         let said = stream.conditioner.take(now, Value { number, quality });
+        self.next = self
+            .next
+            .into_iter()
+            .chain(stream.conditioner.deadline())
+            .min();
         said.map_or(Thinned::Nothing, |said| stream.say(said))
     }
 
     /// What has waited long enough.
     pub(crate) fn time(&mut self, now: Instant) -> Vec<Thinned> {
+        if self.next.is_none_or(|next| now < next) {
+            return Vec::new();
+        }
         let streams = self.subjects.values_mut();
         let said = streams.filter_map(|stream| {
             let said = stream.conditioner.time(now)?;
             Some(stream.say(said))
         });
-        said.collect()
+        let said = said.collect();
+        let streams = self.subjects.values();
+        self.next = streams
+            .filter_map(|stream| stream.conditioner.deadline())
+            .min();
+        said
     }
 
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        let streams = self.subjects.values();
-        streams
-            .filter_map(|stream| stream.conditioner.deadline())
-            .min()
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.next
     }
 
     fn number(&self, payload: &[u8]) -> Option<f64> {
         let number = match &self.field {
             None => std::str::from_utf8(payload).ok()?.trim().parse().ok()?,
-            Some(field) => {
-                let json: serde_json::Value = serde_json::from_slice(payload).ok()?;
-                json.get(field)?.as_f64()?
-            }
+            Some(field) => member::number(payload, field)?,
         };
         Some(number).filter(|number: &f64| number.is_finite())
     }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use frond_appliance::Appliance;
-use frond_field::{Condition, Pattern};
-use frond_monitor::Condition as Shown;
+use frond_appliance::{Appliance, Around};
+use frond_field::{Condition, Pattern, Quality as Felt};
+use frond_monitor::{Condition as Shown, Quality, Sensor};
 use frond_runtime::{Attendance, Attendant, Part, Turn};
+
+use crate::ota;
 
 /// What stands beside the server.
 pub(crate) const ATTENDANCE: Attendance = Attendance {
@@ -26,8 +28,18 @@ fn begin() -> Attendant {
         };
         match turn {
             Turn::Opening | Turn::Page { .. } => {}
-            Turn::Ready { config, door } => {
-                appliance.ready(config, Arc::new(move || door.connect()));
+            Turn::Ready {
+                config,
+                door,
+                board,
+            } => {
+                let control = ota::control(config);
+                let around = Around {
+                    connect: Arc::new(move || door.connect()),
+                    tell: Arc::new(move |shown| board.pin(shown.into_iter().map(sensor).collect())),
+                    rescue: Arc::new(move || ota::rescue(control.as_deref())),
+                };
+                appliance.ready(config, around);
             }
             Turn::Options(config) => appliance.options(config),
             Turn::Condition(it) => appliance.condition(Condition {
@@ -48,5 +60,33 @@ const fn pattern(shown: Shown) -> Pattern {
         Shown::LocalOnly => Pattern::LocalOnly,
         Shown::Updating => Pattern::Updating,
         Shown::Fault => Pattern::Fault,
+    }
+}
+
+/// A sensor as the status page shows it.
+fn sensor(shown: frond_field::Shown) -> Sensor {
+    let frond_field::Shown {
+        name,
+        subject,
+        value,
+        unit,
+        quality,
+        reason,
+        read_at,
+        history,
+    } = shown;
+    Sensor {
+        name,
+        subject,
+        value,
+        unit,
+        quality: match quality {
+            Felt::Good => Quality::Good,
+            Felt::Uncertain => Quality::Uncertain,
+            Felt::Bad => Quality::Bad,
+        },
+        reason,
+        read_at_ms: read_at.map_or(0, |at| at.as_nanos() / 1_000_000),
+        history,
     }
 }

@@ -15,7 +15,9 @@ mod report;
 mod store;
 mod watch;
 
-use frond_config::{Ota, OtaKeys};
+use std::path::{Path, PathBuf};
+
+use frond_config::{Config, Ota, OtaKeys};
 use frond_ota::{Keys, Root};
 use frond_runtime::steward::Steward;
 
@@ -38,4 +40,22 @@ pub(crate) fn root(ota: &Ota) -> Root {
         release: keys(&ota.trust.release),
         emergency: keys(&ota.trust.emergency),
     }
+}
+
+/// Where the running frond is asked; `None`: nobody looks after its configuration.
+pub(crate) fn control(config: &Config) -> Option<PathBuf> {
+    let ota = config.ota.as_ref()?;
+    Some(store::Store::new(&ota.store, ota.second.as_deref()).control())
+}
+
+/// The same as `frond config rescue`, for somebody who stands at the box.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn rescue(control: Option<&Path>) -> Result<String, String> {
+    let none = "there is no rescue configuration: write an ota block";
+    let control = control.ok_or(none)?;
+    let question = serde_json::json!({ "do": "rescue" });
+    let answer = ask::ask(control, &question).ok_or("nobody looks after the configuration")?;
+    answer.map(|said| said.as_str().unwrap_or_default().to_owned())
 }

@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use frond_clock::{Timestamp, Trust};
 
+use frond_forward::Status as Forwarded;
+
 use crate::status::{Configuration, Sensor};
 use crate::text::empty;
 
@@ -30,6 +32,8 @@ pub struct Process<'a> {
     pub trust: Trust,
     /// What the sensors of this box last said.
     pub sensors: &'a [Sensor],
+    /// What is brought to hubs.
+    pub forwards: &'a [Forwarded],
     /// Where its configuration stands; `None` when it comes from nowhere but a file.
     pub configuration: Option<&'a Configuration>,
 }

@@ -12,6 +12,7 @@ mod tests;
 use std::time::Duration;
 
 use frond_clock::Trust;
+use frond_forward::Status as Forwarded;
 use frond_node::View;
 use serde::Serialize;
 
@@ -47,6 +48,7 @@ pub(crate) struct Status<'a> {
     messages: Messages,
     storage: Option<Storage>,
     sensors: &'a [Sensor],
+    forwards: Vec<&'a Forwarded>,
     configuration: Option<&'a Configuration>,
     configuration_read: When,
 }
@@ -135,9 +137,15 @@ pub(crate) fn document<'a>(view: &View<'_>, process: &'a Process<'_>, seen: &See
         },
         storage: stored.map(Stored::shown),
         sensors: process.sensors,
+        forwards: forwards(process, seen),
         configuration: process.configuration,
         configuration_read: When(process.config_loaded),
     }
+}
+
+fn forwards<'a>(process: &'a Process<'_>, seen: &Seen) -> Vec<&'a Forwarded> {
+    let all = process.forwards.iter();
+    all.filter(|it| seen.shows(&it.account)).collect()
 }
 
 fn found(

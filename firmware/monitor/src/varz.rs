@@ -104,17 +104,20 @@ pub(crate) struct Varz<'a> {
     proxies: Option<ProxiesOptsVarz>,
     #[serde(skip_serializing_if = "empty")]
     tls_cert_not_after: Option<When>,
-    frond: Own,
+    frond: Own<'a>,
 }
 
 /// What nats-server does not have.
 #[derive(Debug, Serialize)]
-struct Own {
+struct Own<'a> {
     #[serde(flatten)]
     memory: ConnectionsMemory,
     /// What the disk did for us.
     #[serde(flatten)]
     disk: Option<DiskCounts>,
+    /// What is brought to hubs.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    forwards: &'a [frond_forward::Status],
 }
 
 /// What is kept for all connections together.
@@ -250,6 +253,7 @@ pub(crate) fn document<'a>(
         frond: Own {
             memory: counts.memory,
             disk: process.disk,
+            forwards: process.forwards,
         },
     }
 }

@@ -7,10 +7,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use frond_clock::Trust;
 use frond_config::Config;
-use frond_monitor::{Condition as Shown, Page, Seen};
+use frond_monitor::{Condition as Shown, Page, Seen, Sensor};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -57,6 +58,8 @@ pub enum Turn<'a> {
         config: &'a Config,
         /// The way in.
         door: Doorway,
+        /// Where people look.
+        board: Noticeboard,
     },
     /// The options in force, told again and again: a reload may have changed them.
     Options(&'a Config),
@@ -103,6 +106,23 @@ impl Doorway {
         let sent = self.0.send(other.into());
         sent.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
         Ok(own)
+    }
+}
+
+/// What the status page shows of the sensors.
+#[derive(Clone, Debug, Default)]
+pub struct Noticeboard(Arc<Mutex<Vec<Sensor>>>);
+
+impl Noticeboard {
+    /// In place of all that was there.
+    pub fn pin(&self, sensors: Vec<Sensor>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sensors;
+    }
+
+    /// What is there.
+    pub(crate) fn sensors(&self) -> Vec<Sensor> {
+        let sensors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sensors.clone()
     }
 }
 
@@ -173,7 +193,12 @@ pub(crate) fn begin(core: &Rc<Core>, beside: &Beside, config: &Config) -> Vec<Jo
     let (sender, comers) = unbounded_channel();
     let door = Doorway(sender);
     let open = spawn_local(open(Rc::clone(core), comers));
-    beside.tell(Turn::Ready { config, door });
+    let board = core.meter().borrow().board();
+    beside.tell(Turn::Ready {
+        config,
+        door,
+        board,
+    });
     let look = spawn_local(look(Rc::clone(core), beside.clone()));
     vec![open, look]
 }

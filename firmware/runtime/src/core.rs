@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::connection::{Socket, Upgrade};
 use crate::dial;
 use crate::disk::Disk;
+use crate::forwards::Forwards;
 use crate::frames::Tools;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
@@ -51,6 +52,8 @@ pub(crate) struct Core {
     /// When the loop wakes by itself.
     armed: Cell<Option<Instant>>,
     meter: RefCell<Meter>,
+    /// What is brought to hubs.
+    forwards: Rc<Forwards>,
     /// Rung when the deadline may have moved.
     pub(crate) alarm: Notify,
     /// Rung when reading may go on after the disk caught up.
@@ -81,6 +84,7 @@ impl Core {
         meter: Meter,
         tls: Contexts,
     ) -> Rc<Self> {
+        let forwards = meter.forwards();
         Rc::new(Self {
             clock,
             node: RefCell::new(node),
@@ -96,6 +100,7 @@ impl Core {
             reloads: RefCell::default(),
             armed: Cell::new(None),
             meter: RefCell::new(meter),
+            forwards,
             alarm: Notify::new(),
             caught_up: Notify::new(),
             reloaded: Notify::new(),
@@ -113,6 +118,11 @@ impl Core {
     /// The clock everything runs by.
     pub(crate) const fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// What is brought to hubs.
+    pub(crate) const fn forwards(&self) -> &Rc<Forwards> {
+        &self.forwards
     }
 
     /// Certificates and rules of TLS.

@@ -24,6 +24,7 @@ mod dial;
 mod disk;
 mod fetch;
 mod files;
+mod forwards;
 mod frames;
 mod http;
 mod known_time;
@@ -50,7 +51,7 @@ mod waiting;
 mod websocket;
 mod zone;
 
-pub use attend::{Attendance, Attendant, Condition, Doorway, Part, Turn};
+pub use attend::{Attendance, Attendant, Condition, Doorway, Noticeboard, Part, Turn};
 pub use caller::Caller;
 pub use frond_monitor::{HTML, JSON, Page, Seen};
 pub use limits::RELEASED_SECONDS;

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use frond_clock::{Now, Timestamp, Trust};
@@ -6,6 +7,8 @@ use frond_monitor::{CertEnds, Configuration, DiskCounts, Process};
 use frond_store::Counters;
 
 use crate::ocsp::Cache;
+use crate::attend::Noticeboard;
+use crate::forwards::Forwards;
 use crate::space::{cpu_seconds, resident_bytes};
 
 /// What monitoring shows of the process, which a node can't know of itself.
@@ -20,6 +23,8 @@ pub(crate) struct Meter {
     certs: CertEnds,
     configuration: Option<Configuration>,
     ocsp_cache: Option<Arc<Cache>>,
+    forwards: Rc<Forwards>,
+    board: Noticeboard,
 }
 
 impl Meter {
@@ -35,6 +40,8 @@ impl Meter {
             certs: CertEnds::default(),
             configuration: None,
             ocsp_cache: None,
+            forwards: Rc::default(),
+            board: Noticeboard::default(),
         }
     }
 
@@ -52,6 +59,16 @@ impl Meter {
     /// What is kept of what responders said of peers.
     pub(crate) fn set_ocsp_cache(&mut self, cache: &Arc<Cache>) {
         self.ocsp_cache = Some(Arc::clone(cache));
+    }
+
+    /// What is brought to hubs.
+    pub(crate) fn forwards(&self) -> Rc<Forwards> {
+        Rc::clone(&self.forwards)
+    }
+
+    /// What the sensors of this box say.
+    pub(crate) fn board(&self) -> Noticeboard {
+        self.board.clone()
     }
 
     /// When the configuration in force was read.
@@ -81,6 +98,8 @@ impl Meter {
             *self.requests.entry(name.to_owned()).or_default() += 1;
         }
         self.measure_cpu(now);
+        let forwards = self.forwards.statuses();
+        let sensors = self.board.sensors();
         tell(&Process {
             resident_bytes: resident_bytes(),
             cpu_percent: self.cpu_percent,
@@ -92,7 +111,8 @@ impl Meter {
             certs: self.certs,
             ocsp_cache: self.ocsp_cache.as_ref().and_then(|cache| cache.stats()),
             trust,
-            sensors: &[],
+            sensors: &sensors,
+            forwards: &forwards,
             configuration: self.configuration.as_ref(),
         })
     }

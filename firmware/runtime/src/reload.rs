@@ -50,6 +50,7 @@ fn try_reload(
     if moved {
         core.keep_claims_in(claims_dir);
     }
+    core.forwards().apply(core, &new.config);
     core.tell_cert_ends();
     check::tell_missing_credentials(&new.config);
     core.settle();

@@ -106,6 +106,7 @@ impl Server {
         server.listen(config).await?;
         let (core, beside) = (&server.core, &server.beside);
         server.keepers.extend(attend::begin(core, beside, config));
+        core.forwards().apply(core, config);
         let keep = spawn_local(tls::keep(Rc::clone(&server.core)));
         server.keepers.push(keep);
         if config.jetstream.enabled {
@@ -377,6 +378,7 @@ impl Server {
     fn stop(mut self) {
         tracing::info!("Initiating Shutdown...");
         self.beside.tell(Turn::Stopping);
+        self.core.forwards().stop();
         let tasks = self.tasks.drain(..).chain(self.keepers.drain(..));
         for task in tasks.chain(self.monitor.take()) {
             task.abort();

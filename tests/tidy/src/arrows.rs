@@ -54,6 +54,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         "firmware/appliance",
         &["firmware/field", "board-support/linux"],
     ),
+    // A client of the server and of its hub: it knows no more of them than the configuration says.
+    (
+        "firmware/forward",
+        &["firmware/clock", "firmware/config", "firmware/subject"],
+    ),
     ("firmware/store", &["firmware/ledger"]),
     // Updates are signed with nkeys, which `account` reads and judges.
     (
@@ -70,12 +75,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         "firmware/node",
         &["firmware/broker", "firmware/jetstream", "firmware/config"],
     ),
-    ("firmware/monitor", &["firmware/node"]),
+    ("firmware/monitor", &["firmware/node", "firmware/forward"]),
     (
         "firmware/runtime",
         &[
             "firmware/node",
             "firmware/monitor",
+            "firmware/forward",
             "firmware/store",
             "firmware/websocket",
             "firmware/s2",
@@ -139,7 +145,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/script", &["tests/interop"]),
     (
         "tests/bench",
-        &["tests/interop", "firmware/node", "firmware/store"],
+        &[
+            "tests/interop",
+            "firmware/field",
+            "firmware/node",
+            "firmware/store",
+        ],
     ),
     ("tests/image", &["tests/interop", "images/imager"]),
     ("tests/tidy", &[]),
@@ -154,6 +165,7 @@ pub(crate) const PURE: &[&str] = &[
     "firmware/clock",
     "firmware/config",
     "firmware/field",
+    "firmware/forward",
     "firmware/jetstream",
     "firmware/leaf",
     "firmware/ledger",

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use frond_clock::Now;
 
 use super::Field;
-use crate::client::INBOX;
 use crate::io::{Level, Wish};
 use crate::peer::{self, Heard, Message};
-use crate::streams;
+use crate::streams::{self, Made};
 
 /// The number of the subscription for answers, and of the first of each kind after it.
 const SID_INBOX: u32 = 1;
@@ -39,16 +38,19 @@ impl Field {
 
     pub(super) fn hear(&mut self, now: Now, bytes: &[u8]) {
         let bytes = self.client.receive(bytes);
-        let mut rest: &[u8] = &bytes;
+        let mut rest: &[u8] = self.client.skipped(&bytes);
         loop {
             match peer::next(rest) {
                 Ok(Some((heard, length))) => {
                     self.heard(now, heard);
                     rest = rest.get(length..).unwrap_or_default();
+                    rest = self.client.skipped(rest);
                 }
                 Ok(None) => return self.client.keep(rest),
                 Err(why) => {
+                    // Nobody knows any more where a word begins.
                     self.log(Level::Warn, format!("the broker sent {why}"));
+                    self.wishes.push_back(Wish::HangUp);
                     return;
                 }
             }
@@ -66,12 +68,17 @@ impl Field {
             Heard::Fine => {}
             Heard::Error(text) => self.log(Level::Warn, format!("the broker refused: {text}")),
             Heard::Message(message) => self.message(now, &message),
+            Heard::TooLarge(rest) => {
+                self.client.skip(rest);
+                let text = "a message that is too large for the field side is left out";
+                self.log(Level::Warn, text.to_owned());
+            }
         }
     }
 
     fn introduce(&mut self, now: Now) {
         let client = &mut self.client;
-        client.subscribe(&format!("{INBOX}.>"), SID_INBOX);
+        client.subscribe(&format!("{}.>", client.inbox), SID_INBOX);
         if self.feeder.is_some() {
             client.subscribe(&self.probe.subject, SID_PROBE);
         }
@@ -92,7 +99,7 @@ impl Field {
     pub(super) fn make_streams(&mut self) {
         for (at, (stream, config)) in self.streams.iter().enumerate() {
             let subject = format!("$JS.API.STREAM.CREATE.{stream}");
-            let reply = format!("{INBOX}.stream.{at}");
+            let reply = format!("{}.stream.{at}", self.client.inbox);
             self.client.publish(&subject, &reply, config);
         }
     }
@@ -109,7 +116,7 @@ impl Field {
     }
 
     fn answer(&mut self, now: Now, message: &Message<'_>) {
-        let about = message.subject.strip_prefix(INBOX);
+        let about = message.subject.strip_prefix(self.client.inbox.as_str());
         let mut words = about.unwrap_or_default().trim_start_matches('.').split('.');
         let kind = words.next().unwrap_or_default();
         let Some(n) = words.next().and_then(|n| n.parse::<u64>().ok()) else {
@@ -135,6 +142,14 @@ impl Field {
             streams::is_there(message.payload)
         };
         let stream = usize::try_from(n).ok().and_then(|n| self.streams.get(n));
+        if let (Ok(Made::Before), Some((name, config))) = (&made, stream)
+            && name == streams::PROBE_STREAM
+        {
+            // Of an earlier start, whose probes went elsewhere.
+            let subject = format!("$JS.API.STREAM.UPDATE.{name}");
+            let reply = format!("{}.stream.{n}", self.client.inbox);
+            self.client.publish(&subject, &reply, config);
+        }
         if let (Err(why), Some((name, _))) = (made, stream) {
             let text = format!("the stream {name} cannot be made: {why}");
             self.log(Level::Warn, text);

@@ -4,7 +4,6 @@ use frond_board::{FeederInput, FeederWish};
 use frond_clock::Now;
 
 use super::{Field, ms};
-use crate::client::INBOX;
 use crate::io::Wish;
 use crate::probe::{Next, Probe};
 use crate::streams::PROBE_STREAM;
@@ -37,7 +36,7 @@ impl Field {
             Next::Read(n, seq) => {
                 let subject = format!("$JS.API.STREAM.MSG.GET.{PROBE_STREAM}");
                 let ask = format!("{{\"seq\":{seq}}}");
-                let reply = format!("{INBOX}.read.{n}");
+                let reply = format!("{}.read.{n}", self.client.inbox);
                 self.client.publish(&subject, &reply, ask.as_bytes());
             }
             Next::Returned(n) => self.feed(now, FeederInput::Returned(n)),
@@ -56,7 +55,7 @@ impl Field {
             match wish {
                 FeederWish::Feed => self.wishes.push_back(Wish::Feed),
                 FeederWish::Probe(n) => {
-                    let reply = format!("{INBOX}.probe.{n}");
+                    let reply = format!("{}.probe.{n}", self.client.inbox);
                     let reply = if self.probe.is_stored() { &*reply } else { "" };
                     let payload = Probe::payload(n);
                     // One that cannot be said does not come back, as it should.

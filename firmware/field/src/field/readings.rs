@@ -2,6 +2,7 @@
 
 use frond_board::{Doubt, Quality, Sampled};
 use frond_clock::Now;
+use frond_config::SerialKind;
 
 use super::Field;
 use crate::client::Client;
@@ -9,6 +10,7 @@ use crate::conditioner::{Said, Value};
 use crate::io::{Level, Wish};
 use crate::peer::Message;
 use crate::reading::{Stamp, reading};
+use crate::shown::Shown;
 use crate::source::{Channel, Turn};
 use crate::thinning::Thinned;
 
@@ -73,6 +75,20 @@ impl Field {
                 say(&mut self.client, channel, &said, now, trusted);
             }
         }
+    }
+
+    /// What every sensor, meter and scale last said.
+    #[must_use]
+    pub fn shown(&self) -> Vec<Shown> {
+        let sources = self.sources.iter().flat_map(|source| {
+            let has_many = source.channels.len() > 1;
+            let channels = source.channels.iter();
+            channels.map(move |channel| channel.shown(&source.name, has_many))
+        });
+        let devices = self.devices.iter().zip(&self.options.serial);
+        let scales = devices.filter(|(_, options)| options.kind == SerialKind::Scale);
+        let scales = scales.map(|(device, options)| device.channel.shown(&options.name, false));
+        sources.chain(scales).collect()
     }
 
     fn channels(&self, origin: usize) -> usize {
@@ -181,6 +197,7 @@ impl Field {
 
 /// A reading of a channel: every one of them goes where they all go, and what is worth it on.
 fn take(client: &mut Client, channel: &mut Channel, value: Value, now: Now, is_trusted: bool) {
+    channel.last.take(now, value);
     if let Some(raw) = &channel.raw {
         channel.raw_seq += 1;
         let stamp = Stamp {

@@ -14,20 +14,24 @@ fn at(ms: u64) -> Now {
     }
 }
 
-fn field(block: &str, probe_every: Option<Duration>) -> Field {
+fn setup(block: &str, probe_every: Option<Duration>) -> Setup {
     let text = format!("appliance {{\n{block}\n}}");
     let options = load_text(&text, "x.conf", &Nothing)
         .unwrap()
         .config
         .appliance
         .unwrap();
-    let setup = Setup {
+    Setup {
         options,
         probe_every,
         patience: Duration::from_secs(15),
         has_streams: true,
-    };
-    Field::new(at(0), setup)
+        token: "field".to_owned(),
+    }
+}
+
+fn field(block: &str, probe_every: Option<Duration>) -> Field {
+    Field::new(at(0), setup(block, probe_every))
 }
 
 /// Everything it wants, what it says as text.
@@ -40,6 +44,7 @@ fn wishes(field: &mut Field) -> (Vec<Wish>, String) {
             | Wish::Switch { .. }
             | Wish::Lamp(_)
             | Wish::Feed
+            | Wish::HangUp
             | Wish::Rescue
             | Wish::Log(..)) => other.push(wish),
         }
@@ -112,7 +117,7 @@ fn only_a_probe_that_was_stored_and_read_back_feeds() {
     it.handle(at(5_000), Input::Time);
     let (_, said) = wishes(&mut it);
     assert!(
-        said.contains("PUB appliance.probe _INBOX.frond.field.probe."),
+        said.contains("PUB appliance.probe.field _INBOX.frond.field.probe."),
         "{said}"
     );
     let n = said
@@ -380,6 +385,7 @@ fn a_probe_of_the_run_before_does_not_feed() {
             probe_every: Some(Duration::from_secs(5)),
             patience: Duration::from_secs(15),
             has_streams: true,
+            token: "field".to_owned(),
         };
         let now = Now {
             wall: Timestamp::from_nanos(wall),
@@ -398,4 +404,62 @@ fn a_probe_of_the_run_before_does_not_feed() {
         number(1_800_000_100_000_000_000),
     );
     assert!(after - before > 1_000, "{before} {after}");
+}
+
+#[test]
+fn a_message_that_is_too_large_is_left_out_and_the_rest_is_heard() {
+    let block = "outputs: [ { name: bell, line: a, subject: cmd } ]";
+    let mut it = field(block, None);
+    greet(&mut it);
+    it.handle(
+        at(1),
+        Input::Switched {
+            output: 0,
+            fault: None,
+        },
+    );
+    wishes(&mut it);
+    let size = 200_000;
+    let mut said = format!("MSG cmd 1000 r.1 {size}\r\n").into_bytes();
+    said.resize(said.len() + size, b'x');
+    said.extend_from_slice(b"\r\nMSG cmd 1000 r.2 2\r\non\r\n");
+    let mut switched = Vec::new();
+    for piece in said.chunks(16 * 1024) {
+        it.handle(at(2), Input::Bytes(piece));
+        switched.extend(wishes(&mut it).0);
+    }
+    let wanted = Wish::Switch {
+        output: 0,
+        on: true,
+    };
+    assert!(switched.contains(&wanted), "{switched:?}");
+    assert!(!switched.contains(&Wish::HangUp));
+    it.handle(at(3), Input::Bytes(b"nonsense\r\n"));
+    assert!(wishes(&mut it).0.contains(&Wish::HangUp));
+}
+
+#[test]
+fn what_a_box_asks_itself_is_no_other_boxs() {
+    let options = |token: &str| Setup {
+        token: token.to_owned(),
+        ..setup(
+            "watchdog { device: watchdog }",
+            Some(Duration::from_secs(5)),
+        )
+    };
+    let subjects = |token: &str| {
+        let mut it = Field::new(at(0), options(token));
+        let said = greet(&mut it);
+        let subs = said.lines().filter(|line| line.starts_with("SUB "));
+        let subs: Vec<String> = subs
+            .map(|line| line.split(' ').nth(1).unwrap().to_owned())
+            .collect();
+        assert_eq!(subs.len(), 2, "{said}");
+        subs
+    };
+    for own in subjects("a") {
+        for other in subjects("b") {
+            assert!(!frond_subject::overlaps(&own, &other), "{own} {other}");
+        }
+    }
 }

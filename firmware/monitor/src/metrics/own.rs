@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::exposition::{Exposition, Kind, Labels};
-use super::{Documents, bit};
+use super::{Documents, bit, list_of, str_of};
 
 /// A link that this server keeps up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,6 +126,10 @@ pub(super) fn add(out: &mut Exposition, server: &Labels, documents: &Documents) 
         let value = documents.varz.get("frond").and_then(|own| own.get(member));
         out.add(name, help, kind, server, value.unwrap_or(&Value::Null));
     }
+    let own = documents.varz.get("frond").unwrap_or(&Value::Null);
+    for forward in list_of(own, "forwards") {
+        add_forward(out, server, forward);
+    }
     for uplink in &documents.uplinks {
         let labels = server.and(&[("account", &uplink.account), ("url", &uplink.url)]);
         let up = bit(uplink.is_up);
@@ -145,5 +149,84 @@ pub(super) fn add(out: &mut Exposition, server: &Labels, documents: &Documents) 
             &labels,
             &attempts,
         );
+    }
+}
+
+/// Names, members, help and kinds of what is known of a `forward` block.
+const FORWARD: [(&str, &str, &str, Kind); 10] = [
+    (
+        "frond_forward_backlog_messages",
+        "backlog_messages",
+        "Messages kept here that are not at the hub",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_backlog_bytes",
+        "backlog_bytes",
+        "Bytes of messages kept here that are not at the hub",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_oldest_timestamp_milliseconds",
+        "oldest_ms",
+        "When the oldest message of the backlog came",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_in_flight",
+        "in_flight",
+        "Messages on their way to the hub",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_arrived_messages_total",
+        "arrived_messages",
+        "Messages that arrived at the hub",
+        Kind::Counter,
+    ),
+    (
+        "frond_forward_sent_bytes_total",
+        "sent_bytes",
+        "Bytes that went over the line, before compression",
+        Kind::Counter,
+    ),
+    (
+        "frond_forward_budget_bytes",
+        "budget_bytes",
+        "Bytes that may go over the line in each period",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_budget_used_bytes",
+        "budget_used",
+        "Bytes that went over the line in this period",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_left_out_messages",
+        "left_out",
+        "Messages that will never arrive: dropped for room or replaced",
+        Kind::Gauge,
+    ),
+    (
+        "frond_forward_refused_messages",
+        "refused",
+        "Messages that the hub will not have",
+        Kind::Gauge,
+    ),
+];
+
+fn add_forward(out: &mut Exposition, server: &Labels, forward: &Value) {
+    let text = |name| str_of(forward, name);
+    let labels = [
+        ("forward", text("name")),
+        ("url", text("url")),
+        ("account", text("account")),
+    ];
+    let labels = server.and(&labels);
+    for (name, member, help, kind) in FORWARD {
+        if let Some(value) = forward.get(member).filter(|it| !it.is_null()) {
+            out.add(name, help, kind, &labels, value);
+        }
     }
 }

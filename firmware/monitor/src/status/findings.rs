@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use frond_clock::{Timestamp, Trust};
+use frond_forward::{State as Forwarding, Status as Forwarded};
 use frond_jetstream::StreamFault;
 use serde::Serialize;
 
@@ -93,6 +94,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         found.push(finding("clock_untrusted", Condition::Degraded, "", ""));
     }
     found.extend(process.sensors.iter().filter_map(sensor));
+    found.extend(process.forwards.iter().filter_map(forward));
     found.extend(configuration(process));
     found.sort_by_key(|it| std::cmp::Reverse(it.condition));
     found.truncate(FINDINGS_SHOWN_MAX);
@@ -138,6 +140,21 @@ fn sensor(sensor: &Sensor) -> Option<Finding> {
         &sensor.name,
         &sensor.reason,
     ))
+}
+
+/// That the hub is away is told of the line that leads there.
+fn forward(it: &Forwarded) -> Option<Finding> {
+    let code = match it.state {
+        Forwarding::BudgetSpent => "forward_budget_spent",
+        Forwarding::HubFull => "forward_hub_full",
+        Forwarding::Trouble => "forward_trouble",
+        Forwarding::Starting
+        | Forwarding::HubAway
+        | Forwarding::Forwarding
+        | Forwarding::Settled => return None,
+    };
+    let condition = Condition::Degraded;
+    Some(finding(code, condition, &it.name, &it.trouble))
 }
 
 fn storage(stored: &Stored<'_>, found: &mut Vec<Finding>) {

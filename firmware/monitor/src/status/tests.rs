@@ -24,6 +24,7 @@ fn well() -> Process<'static> {
         ocsp_cache: None,
         trust: Trust::Trusted,
         sensors: &[],
+        forwards: &[],
         configuration: None,
     }
 }

@@ -171,9 +171,14 @@ const fn ends(end: Option<Timestamp>) -> crate::CertEnds {
     }
 }
 
+const OWN: &str = "connections_memory max_connections_memory connections_crowded_out \
+    refused_for_memory strangers_shed index_memory max_index_memory syncs? journal_bytes? frames? checkpoints? \
+    unfolded_bytes? messages? scrub_passes? scrub_bytes? scrub_damaged? scrubbed_at? forwards?";
+
 #[test]
 fn varz_has_its_keys() {
     let stats = BTreeMap::from([("/varz".to_owned(), 1)]);
+    let forwards = [frond_forward::Status::default()];
     let process = |disk: Option<DiskCounts>| Process {
         resident_bytes: 1,
         cpu_percent: 0.5,
@@ -186,6 +191,7 @@ fn varz_has_its_keys() {
         ocsp_cache: disk.map(|_| crate::OcspCacheStats::default()),
         trust: frond_clock::Trust::Trusted,
         sensors: &[],
+        forwards: forwards.get(usize::from(disk.is_none())..).unwrap_or(&[]),
         configuration: None,
     };
     let it = jetstream(&["A"]);
@@ -231,10 +237,7 @@ fn varz_has_its_keys() {
         &["disk_io_wait_stats"],
         &part(&least, &["disk_io_wait_stats"]),
     );
-    let own = "connections_memory max_connections_memory connections_crowded_out \
-        refused_for_memory strangers_shed index_memory max_index_memory syncs? journal_bytes? frames? checkpoints? \
-        unfolded_bytes? messages? scrub_passes? scrub_bytes? scrub_damaged? scrubbed_at?";
-    assert_part(own, &["frond"], &part(&least, &["frond"]));
+    assert_part(OWN, &["frond"], &part(&least, &["frond"]));
     assert!(part(&full, &["mqtt"]).keys().is_empty());
     assert_part(CLUSTER, &["cluster"], &part(&least, &["cluster"]));
     assert_part(GATEWAY, &["gateway"], &part(&least, &["gateway"]));

@@ -1,0 +1,204 @@
+//! What JetStream is asked, here and at the hub, and what it answers.
+//!
+//! spec: nats-server v2.15.1 server/jetstream_api.go, server/errors.json; ADR-31
+
+use frond_config::{Forward, OnFull, Order};
+use serde_json::{Value, json};
+
+use crate::limits::{FETCH_BYTES, FETCH_MESSAGES};
+
+/// The stream that marks of all blocks are kept in.
+pub(crate) const MARKS: &str = "FROND_FORWARD";
+
+/// That a stream of this name is this product's, and which way it goes.
+const SIGN: &str = "frond.forward";
+
+/// There is no such stream.
+pub(crate) const NO_STREAM: u64 = 10_059;
+/// There is no such message.
+const NO_MESSAGE: u64 = 10_037;
+/// There is no such sequence.
+const NO_SEQUENCE: u64 = 10_043;
+/// The last sequence is another one than was expected.
+pub(crate) const WRONG_LAST: u64 = 10_071;
+/// The message is larger than the stream takes.
+const TOO_LARGE: u64 = 10_054;
+/// There is no room: for resources, storage, bytes, messages.
+const NO_ROOM: [u64; 6] = [10_023, 10_028, 10_047, 10_077, 10_122, 10_123];
+
+/// The subject that the mark of a block is kept under.
+pub(crate) fn mark_subject(name: &str) -> String {
+    format!("$FROND.forward.{name}")
+}
+
+pub(crate) fn marks() -> Vec<u8> {
+    bytes(&json!({
+        "name": MARKS, "subjects": ["$FROND.forward.*"], "storage": "file",
+        "retention": "limits", "discard": "old", "max_msgs_per_subject": 1, "num_replicas": 1,
+        "allow_direct": true, "description": "how far forward blocks are settled with the hub",
+        "metadata": { SIGN: "marks" },
+    }))
+}
+
+/// What is kept here.
+pub(crate) fn own(options: &Forward) -> Vec<u8> {
+    let (discard, max_bytes) = match options.on_full {
+        OnFull::Refuse => ("new", options.max_bytes),
+        OnFull::DropOldest => ("old", options.max_bytes),
+        // Room to choose what goes before the stream would choose the oldest.
+        OnFull::DropClass => ("old", options.max_bytes + options.max_bytes / 4),
+    };
+    let per_subject = match options.order {
+        Order::Latest => 1,
+        Order::Oldest | Order::Newest => -1,
+    };
+    bytes(&json!({
+        "name": options.name, "subjects": options.subjects, "storage": "file",
+        "retention": "limits", "discard": discard, "max_bytes": max_bytes,
+        "max_msgs_per_subject": per_subject, "num_replicas": 1, "allow_direct": true,
+        "description": format!("kept until it is at the hub {}", options.to.domain),
+        "metadata": { SIGN: "from" },
+    }))
+}
+
+/// The stream at the hub, as it is made; whoever keeps the hub may change it.
+pub(crate) fn hubs(name: &str, prefix: &str, from: &str) -> Vec<u8> {
+    let all = format!("{prefix}.>");
+    bytes(&json!({
+        "name": name, "subjects": [all], "subject_transform": { "src": all, "dest": ">" },
+        "storage": "file", "retention": "limits", "discard": "old", "num_replicas": 1,
+        "allow_direct": true, "description": format!("forwarded by {from}"),
+        "metadata": { SIGN: "to" },
+    }))
+}
+
+/// Told of every new message, without its payload.
+pub(crate) fn watch(stream: &str, name: &str, deliver: &str) -> Vec<u8> {
+    bytes(&json!({
+        "stream_name": stream,
+        "config": {
+            "name": name, "deliver_policy": "new", "ack_policy": "none", "mem_storage": true,
+            "deliver_subject": deliver, "headers_only": true, "num_replicas": 1,
+            "inactive_threshold": 30_000_000_000_u64,
+        },
+    }))
+}
+
+pub(crate) fn next(from: u64, filter: &str) -> Vec<u8> {
+    bytes(&json!({
+        "seq": from, "next_by_subj": filter, "batch": FETCH_MESSAGES, "max_bytes": FETCH_BYTES,
+    }))
+}
+
+pub(crate) fn one(seq: u64) -> Vec<u8> {
+    bytes(&json!({ "seq": seq }))
+}
+
+pub(crate) fn last(subject: &str) -> Vec<u8> {
+    bytes(&json!({ "last_by_subj": subject }))
+}
+
+pub(crate) fn remove(seq: u64) -> Vec<u8> {
+    bytes(&json!({ "seq": seq, "no_erase": true }))
+}
+
+fn bytes(json: &Value) -> Vec<u8> {
+    json.to_string().into_bytes()
+}
+
+/// What JetStream says is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) code: u64,
+    pub(crate) text: String,
+}
+
+impl Fault {
+    pub(crate) fn is_for_room(&self) -> bool {
+        NO_ROOM.contains(&self.code)
+    }
+
+    pub(crate) fn is_for_size(&self) -> bool {
+        self.code == TOO_LARGE
+    }
+
+    /// A removal of what is not there any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_no_message() || self.code == NO_SEQUENCE
+    }
+
+    pub(crate) fn is_no_message(&self) -> bool {
+        self.code == NO_MESSAGE
+    }
+}
+
+/// An answer of the API.
+///
+/// # Errors
+/// What it says is wrong.
+pub(crate) fn answer(payload: &[u8]) -> Result<Value, Fault> {
+    let json: Option<Value> = serde_json::from_slice(payload).ok();
+    let Some(json) = json.filter(Value::is_object) else {
+        return Err(Fault {
+            code: 0,
+            text: "an answer that is no JSON".to_owned(),
+        });
+    };
+    match json.get("error") {
+        None => Ok(json),
+        Some(error) => Err(Fault {
+            code: error["err_code"].as_u64().unwrap_or(0),
+            text: error["description"]
+                .as_str()
+                .unwrap_or("refused")
+                .to_owned(),
+        }),
+    }
+}
+
+/// A stream as its info says it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Info {
+    pub(crate) created: String,
+    pub(crate) is_ours: bool,
+    pub(crate) subjects: Vec<String>,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) last_seq: u64,
+    pub(crate) first_time: String,
+}
+
+impl Info {
+    pub(crate) fn of(json: &Value) -> Self {
+        let (config, state) = (&json["config"], &json["state"]);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let number = |name: &str| state[name].as_u64().unwrap_or(0);
+        let subjects = config["subjects"].as_array();
+        let sign = &config["metadata"][SIGN];
+        Self {
+            created: text(&json["created"]),
+            is_ours: sign.is_string(),
+            subjects: subjects.into_iter().flatten().map(text).collect(),
+            messages: number("messages"),
+            bytes: number("bytes"),
+            last_seq: number("last_seq"),
+            first_time: text(&state["first_ts"]),
+        }
+    }
+}
+
+/// The headers of a message that was asked for by its sequence.
+pub(crate) fn header_of(json: &Value) -> Vec<u8> {
+    decoded(&json["message"]["hdrs"])
+}
+
+/// The payload of one.
+pub(crate) fn payload_of(json: &Value) -> Vec<u8> {
+    decoded(&json["message"]["data"])
+}
+
+fn decoded(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap_or_default();
+    let bytes = data_encoding::BASE64.decode(text.as_bytes());
+    bytes.unwrap_or_default()
+}

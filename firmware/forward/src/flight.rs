@@ -1,0 +1,74 @@
+use std::collections::BTreeMap;
+
+use frond_clock::Instant;
+
+use crate::limits::{FLIGHT_BYTES_MAX, FLIGHTS_MAX};
+
+/// A message on its way to the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flight {
+    /// Its sequence here.
+    pub(crate) seq: u64,
+    pub(crate) bytes: u64,
+    pub(crate) sent: Instant,
+}
+
+/// All that are on their way, by the sequence they are to have at the hub.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flights {
+    all: BTreeMap<u64, Flight>,
+    bytes: u64,
+    /// The last sequence at the hub, once all have arrived.
+    last: u64,
+}
+
+impl Flights {
+    /// The hub's stream ends there, and nothing is on its way.
+    pub(crate) fn begin(&mut self, last: u64) {
+        *self = Self {
+            last,
+            ..Self::default()
+        };
+    }
+
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.all.is_empty()
+            || (self.all.len() < FLIGHTS_MAX && self.bytes + bytes <= FLIGHT_BYTES_MAX)
+    }
+
+    /// One more; the sequence that must be the last at the hub for it.
+    pub(crate) fn add(&mut self, flight: Flight) -> u64 {
+        let before = self.last;
+        self.last += 1;
+        self.bytes += flight.bytes;
+        self.all.insert(self.last, flight);
+        before
+    }
+
+    pub(crate) fn arrived(&mut self, hub_seq: u64) -> Option<Flight> {
+        let flight = self.all.remove(&hub_seq)?;
+        self.bytes -= flight.bytes;
+        Some(flight)
+    }
+
+    /// Up to which sequence of the hub all have arrived.
+    pub(crate) fn floor(&self) -> u64 {
+        self.all.keys().next().map_or(self.last, |first| first - 1)
+    }
+
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.all.values().next().map(|flight| flight.sent)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn get(&self, hub_seq: u64) -> Option<&Flight> {
+        self.all.get(&hub_seq)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Flight)> {
+        self.all.iter().map(|(hub_seq, flight)| (*hub_seq, flight))
+    }
+}

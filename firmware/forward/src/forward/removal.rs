@@ -1,0 +1,106 @@
+//! What arrived at the hub is removed here, and how far that is, is kept.
+
+use frond_clock::Instant;
+
+use super::{Forward, Marking};
+use crate::ask::{self, Fault};
+use crate::io::Level;
+use crate::limits::{ANSWER_WAIT, MARK_EVERY, MARK_MESSAGES, REMOVALS_MAX};
+
+/// A message that arrived and is still kept here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Removal {
+    pub(super) seq: u64,
+    /// It was asked for then.
+    pub(super) asked: Option<Instant>,
+}
+
+impl Forward {
+    /// A message is at the hub.
+    pub(super) fn has_arrived(&mut self, hub_seq: u64, seq: u64) {
+        self.uncertain.retain(|_, it| *it != seq);
+        self.taken.insert(seq);
+        self.arrived += 1;
+        self.faults = 0;
+        self.removals.insert(hub_seq, Removal { seq, asked: None });
+    }
+
+    pub(super) fn remove(&mut self) {
+        let now = self.now.mono;
+        let open = |it: &Removal| it.asked.is_some_and(|at| now < at + ANSWER_WAIT);
+        let opened = self.removals.values().filter(|it| open(it)).count();
+        let due = self.removals.iter().filter(|(_, it)| !open(it));
+        let due = due.map(|(hub_seq, it)| (*hub_seq, it.seq));
+        let due: Vec<_> = due.take(REMOVALS_MAX.saturating_sub(opened)).collect();
+        for (hub_seq, seq) in due {
+            if let Some(removal) = self.removals.get_mut(&hub_seq) {
+                removal.asked = Some(now);
+            }
+            self.delete(seq, "d", hub_seq);
+        }
+    }
+
+    pub(super) fn delete(&mut self, seq: u64, kind: &str, number: u64) {
+        let name = &self.setup.options.name;
+        let subject = self.own_api(&format!("STREAM.MSG.DELETE.{name}"));
+        self.ask(subject, ask::remove(seq), kind, number);
+    }
+
+    pub(super) fn removed(&mut self, hub_seq: u64, answer: Result<serde_json::Value, Fault>) {
+        match answer {
+            Ok(_) => self.own.messages = self.own.messages.saturating_sub(1),
+            // Dropped meanwhile for room, or replaced by a newer one: it arrived all the same.
+            Err(fault) if fault.is_gone() => {}
+            Err(fault) => {
+                let text = format!("what arrived cannot be removed here: {}", fault.text);
+                if self.trouble != text {
+                    self.trouble.clone_from(&text);
+                    self.log(Level::Warn, text);
+                }
+                return;
+            }
+        }
+        if let Some(removal) = self.removals.remove(&hub_seq) {
+            self.taken.remove(&removal.seq);
+            self.mark.arrived += 1;
+            self.is_changed = true;
+        }
+    }
+
+    /// Up to which sequence of the hub nothing is kept here.
+    fn settled(&self) -> u64 {
+        let floor = self.flights.floor();
+        let first = self.removals.keys().next();
+        first.map_or(floor, |first| floor.min(first - 1))
+    }
+
+    /// Writes the mark now and then.
+    pub(super) fn keep_mark(&mut self) {
+        let (settled, used) = (self.settled(), self.meter.used);
+        let Marking { hub_seq, .. } = self.marking;
+        if (settled, used) == (hub_seq, self.marking.used) {
+            self.marking.next = None;
+            return;
+        }
+        let now = self.now.mono;
+        let next = *self.marking.next.get_or_insert(now + MARK_EVERY);
+        if now < next && settled.saturating_sub(hub_seq) < MARK_MESSAGES {
+            return;
+        }
+        self.mark.hub_seq = settled;
+        self.mark.used = used;
+        self.mark.since_ns = self.meter.since.as_nanos();
+        self.marking = Marking {
+            hub_seq: settled,
+            used,
+            next: None,
+        };
+        let subject = ask::mark_subject(&self.setup.options.name);
+        self.ask(subject, self.mark.to_json(), "m", settled);
+    }
+
+    /// One that was not written is written again soon.
+    pub(super) fn mark_failed(&mut self) {
+        self.marking.used = u64::MAX;
+    }
+}

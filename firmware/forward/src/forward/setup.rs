@@ -1,0 +1,384 @@
+//! Everything that must be so before messages go: one question after the other.
+
+use std::time::Duration;
+
+use frond_clock::Instant;
+use serde_json::Value;
+
+use super::{Forward, Phase};
+use crate::ask::{self, Fault, Info};
+use crate::io::Level;
+use crate::limits::{ANSWER_WAIT, FAULT_WAIT, FAULT_WAIT_MAX, SCAN_MESSAGES};
+use crate::mark::Mark;
+use crate::status::State;
+use crate::words;
+
+/// A question, in the order of the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The stream for marks is made.
+    Marks,
+    /// Whether this box's stream is there.
+    LookAtOwn,
+    MakeOwn,
+    MendOwn,
+    ReadMark,
+    /// To hear of new messages.
+    Watch,
+    /// What is there from now on.
+    LookAgain,
+    LookAtHub,
+    MakeHub,
+    /// Where the hub's stream began for this box. Nothing is sent before that is on the disk.
+    WriteMark {
+        last: u64,
+    },
+    /// Whether the last message of the hub is the one of ours that it should be.
+    Check {
+        last: u64,
+    },
+    /// What the messages of the hub after those that are settled are.
+    Scan {
+        from: u64,
+        last: u64,
+        open: u64,
+    },
+}
+
+impl Step {
+    const fn is_about_hub(self) -> bool {
+        match self {
+            Self::Marks
+            | Self::LookAtOwn
+            | Self::MakeOwn
+            | Self::MendOwn
+            | Self::ReadMark
+            | Self::Watch
+            | Self::LookAgain
+            | Self::WriteMark { .. } => false,
+            Self::LookAtHub | Self::MakeHub | Self::Check { .. } | Self::Scan { .. } => true,
+        }
+    }
+}
+
+impl Forward {
+    pub(super) fn set_out(&mut self, step: Step) {
+        self.phase = Phase::Setting { step, asked: None };
+    }
+
+    pub(super) fn rest(&mut self, step: Step, wait: Duration) {
+        let until = self.now.mono + wait;
+        self.phase = Phase::Resting { step, until };
+    }
+
+    pub(super) fn fault_wait(&self) -> Duration {
+        let doublings = self.faults.saturating_sub(1).min(10);
+        (FAULT_WAIT * 2_u32.pow(doublings)).min(FAULT_WAIT_MAX)
+    }
+
+    pub(super) fn settings_time(&mut self) {
+        let now = self.now.mono;
+        match self.phase {
+            Phase::Setting { step, asked: None } => self.put(step, now),
+            Phase::Setting {
+                step,
+                asked: Some(at),
+            } if now >= at + ANSWER_WAIT => {
+                self.failed(step, "no answer in time");
+            }
+            Phase::Resting { step, until } if now >= until => self.put(step, now),
+            Phase::Setting { .. } | Phase::Resting { .. } | Phase::Away | Phase::Running => {}
+        }
+    }
+
+    pub(super) fn is_asking_hub(&self) -> bool {
+        matches!(self.phase, Phase::Setting { step, .. } if step.is_about_hub())
+    }
+
+    fn put(&mut self, step: Step, now: Instant) {
+        self.count += 1;
+        self.phase = Phase::Setting {
+            step,
+            asked: Some(now),
+        };
+        let options = &self.setup.options;
+        let name = options.name.clone();
+        let (subject, body) = match step {
+            Step::Marks => (
+                self.own_api(&format!("STREAM.CREATE.{}", ask::MARKS)),
+                ask::marks(),
+            ),
+            Step::LookAtOwn | Step::LookAgain => {
+                (self.own_api(&format!("STREAM.INFO.{name}")), Vec::new())
+            }
+            Step::MakeOwn => (
+                self.own_api(&format!("STREAM.CREATE.{name}")),
+                ask::own(options),
+            ),
+            Step::MendOwn => (
+                self.own_api(&format!("STREAM.UPDATE.{name}")),
+                ask::own(options),
+            ),
+            Step::ReadMark => {
+                let what = format!("STREAM.MSG.GET.{}", ask::MARKS);
+                (self.own_api(&what), ask::last(&ask::mark_subject(&name)))
+            }
+            Step::Watch => {
+                let inbox = self.setup.inbox.rsplit('.').next().unwrap_or_default();
+                let watcher = format!("forward-{inbox}-{}", self.turn);
+                let what = format!("CONSUMER.CREATE.{name}.{watcher}");
+                (
+                    self.own_api(&what),
+                    ask::watch(&name, &watcher, &self.news()),
+                )
+            }
+            Step::LookAtHub => {
+                let what = format!("STREAM.INFO.{}", self.hub_stream);
+                (self.hub_api(&what), Vec::new())
+            }
+            Step::MakeHub => {
+                let what = format!("STREAM.CREATE.{}", self.hub_stream);
+                let body = ask::hubs(&self.hub_stream, &self.prefix, &self.setup.server_name);
+                (self.hub_api(&what), body)
+            }
+            Step::WriteMark { .. } => (ask::mark_subject(&name), self.mark.to_json()),
+            Step::Check { last } => {
+                let what = format!("STREAM.MSG.GET.{}", self.hub_stream);
+                (self.hub_api(&what), ask::one(last))
+            }
+            Step::Scan { from, last, .. } => return self.scan(from, last),
+        };
+        self.ask(subject, body, "s", self.count);
+    }
+
+    /// Some of the hub's messages at once.
+    fn scan(&mut self, from: u64, last: u64) {
+        let end = last.min(from + SCAN_MESSAGES - 1);
+        let subject = self.hub_api(&format!("STREAM.MSG.GET.{}", self.hub_stream));
+        for seq in from..=end {
+            self.ask(subject.clone(), ask::one(seq), "g", seq);
+        }
+        self.phase = Phase::Setting {
+            step: Step::Scan {
+                from: end + 1,
+                last,
+                open: end + 1 - from,
+            },
+            asked: Some(self.now.mono),
+        };
+    }
+
+    /// One of the hub's messages, or why it is not there.
+    pub(super) fn scanned(&mut self, seq: u64, answer: Result<Value, Fault>) {
+        let Phase::Setting {
+            step: Step::Scan { from, last, open },
+            asked,
+        } = self.phase
+        else {
+            return;
+        };
+        match answer {
+            Ok(json) => {
+                let header = ask::header_of(&json);
+                if let Some(own) = words::own_seq(&header, &self.id_prefix) {
+                    self.has_arrived(seq, own);
+                }
+            }
+            Err(fault) if fault.is_no_message() => {}
+            Err(fault) => return self.failed(Step::LookAtHub, &fault.text),
+        }
+        let open = open.saturating_sub(1);
+        if open > 0 {
+            let step = Step::Scan { from, last, open };
+            self.phase = Phase::Setting { step, asked };
+        } else if from <= last {
+            self.set_out(Step::Scan { from, last, open });
+        } else {
+            self.run(last);
+        }
+    }
+
+    /// The answer to the question that is open; `None`: nobody is there to answer.
+    pub(super) fn step_answered(&mut self, answer: Option<Result<Value, Fault>>) {
+        let Phase::Setting { step, .. } = self.phase else {
+            return;
+        };
+        let Some(answer) = answer else {
+            return match step.is_about_hub() {
+                true => self.hub_is_away(),
+                false => self.failed(Step::Marks, "the account has no JetStream here"),
+            };
+        };
+        match (step, answer) {
+            (Step::Marks, _) => self.set_out(Step::LookAtOwn),
+            (Step::LookAtOwn, Ok(json)) if Info::of(&json).is_ours => self.set_out(Step::MendOwn),
+            (Step::LookAtOwn, Ok(_)) => {
+                let text = "there is a stream of this name that no forward block made";
+                self.failed(Step::LookAtOwn, text);
+            }
+            (Step::LookAtOwn, Err(fault)) if fault.code == ask::NO_STREAM => {
+                self.set_out(Step::MakeOwn);
+            }
+            (Step::MakeOwn | Step::MendOwn, Ok(json)) => self.own_is(Info::of(&json)),
+            (Step::ReadMark, answer) => self.mark_is(answer),
+            (Step::Watch, Ok(_)) => self.set_out(Step::LookAgain),
+            (Step::LookAgain, Ok(json)) => {
+                self.own = Info::of(&json);
+                self.set_out(Step::LookAtHub);
+            }
+            (Step::LookAtHub, Err(fault)) if fault.code == ask::NO_STREAM => {
+                self.set_out(Step::MakeHub);
+            }
+            (Step::LookAtHub | Step::MakeHub, Ok(json)) => self.hub_is(&Info::of(&json)),
+            (Step::WriteMark { last }, Ok(_)) => {
+                self.marking.hub_seq = last;
+                self.run(last);
+            }
+            (Step::Check { last }, answer) => self.checked(last, answer),
+            // Their answers are those of `scanned`.
+            (Step::Scan { .. }, _) => {}
+            (
+                Step::LookAtOwn
+                | Step::MakeOwn
+                | Step::MendOwn
+                | Step::Watch
+                | Step::LookAgain
+                | Step::LookAtHub
+                | Step::MakeHub
+                | Step::WriteMark { .. },
+                Err(fault),
+            ) => self.failed(step, &fault.text),
+        }
+    }
+
+    pub(super) fn failed(&mut self, step: Step, why: &str) {
+        self.faults += 1;
+        self.state = State::Trouble;
+        if self.trouble != why {
+            why.clone_into(&mut self.trouble);
+            self.log(Level::Warn, why.to_owned());
+        }
+        let from = match step.is_about_hub() {
+            true => Step::LookAtHub,
+            false => step,
+        };
+        self.rest(from, self.fault_wait());
+    }
+
+    fn own_is(&mut self, info: Info) {
+        let created = frond_clock::Timestamp::parse_rfc3339(&info.created);
+        let epoch = created.map_or(0, frond_clock::Timestamp::as_nanos);
+        let epoch = words::base36(u64::try_from(epoch).unwrap_or(0));
+        let options = &self.setup.options;
+        self.id_prefix = format!("{}.{}.{epoch}.", self.setup.server_name, options.name);
+        let is_known = self.mark.own_created == info.created;
+        self.own = info;
+        self.set_out(if is_known {
+            Step::Watch
+        } else {
+            Step::ReadMark
+        });
+    }
+
+    fn mark_is(&mut self, answer: Result<Value, Fault>) {
+        let read = match answer {
+            Ok(json) => Mark::of_json(&ask::payload_of(&json)).unwrap_or_default(),
+            Err(fault) if fault.is_no_message() => Mark::default(),
+            Err(fault) => return self.failed(Step::ReadMark, &fault.text),
+        };
+        self.meter.resume(read.used, read.since());
+        self.mark = if read.own_created == self.own.created {
+            read
+        } else {
+            // The stream here is a new one: nothing of it was ever sent.
+            Mark {
+                own_created: self.own.created.clone(),
+                ..Mark::default()
+            }
+        };
+        self.flights.begin(self.mark.hub_seq);
+        self.set_out(Step::Watch);
+    }
+
+    fn hub_is(&mut self, info: &Info) {
+        let all = format!("{}.>", self.prefix);
+        let hears = |it: &String| frond_subject::is_subset(&all, it);
+        if !info.subjects.iter().any(hears) {
+            let text = format!("the hub's stream {} does not take {all}", self.hub_stream);
+            return self.failed(Step::LookAtHub, &text);
+        }
+        let floor = self.flights.floor();
+        if info.created != self.mark.hub_created || info.last_seq < floor {
+            self.mark.hub_created.clone_from(&info.created);
+            self.mark.hub_seq = info.last_seq;
+            self.mark.used = self.meter.used;
+            self.mark.since_ns = self.meter.since.as_nanos();
+            for seq in std::mem::take(&mut self.uncertain).into_values() {
+                self.taken.remove(&seq);
+            }
+            let last = info.last_seq;
+            return self.set_out(Step::WriteMark { last });
+        }
+        let last = info.last_seq;
+        if last == floor {
+            self.run(last);
+        } else if self.uncertain.contains_key(&last) {
+            self.set_out(Step::Check { last });
+        } else {
+            let from = floor + 1;
+            self.set_out(Step::Scan {
+                from,
+                last,
+                open: 0,
+            });
+        }
+    }
+
+    /// Only this box writes to its stream, and in order: if the last one is the one of ours that it
+    /// should be, so are those before it. One that was consumed at the hub already was there.
+    fn checked(&mut self, last: u64, answer: Result<Value, Fault>) {
+        let wanted = self.uncertain.get(&last).copied();
+        let is_it = match answer {
+            Ok(json) => words::own_seq(&ask::header_of(&json), &self.id_prefix) == wanted,
+            Err(fault) if fault.is_no_message() => true,
+            Err(fault) => return self.failed(Step::LookAtHub, &fault.text),
+        };
+        if !is_it {
+            let from = self.flights.floor() + 1;
+            return self.set_out(Step::Scan {
+                from,
+                last,
+                open: 0,
+            });
+        }
+        let arrived: Vec<_> = self
+            .uncertain
+            .range(..=last)
+            .map(|(a, b)| (*a, *b))
+            .collect();
+        for (hub_seq, seq) in arrived {
+            self.has_arrived(hub_seq, seq);
+        }
+        self.run(last);
+    }
+
+    /// Everything is known: messages go.
+    fn run(&mut self, last: u64) {
+        // What was on its way and is not there has to go again.
+        for seq in std::mem::take(&mut self.uncertain).into_values() {
+            self.taken.remove(&seq);
+        }
+        self.flights.begin(last);
+        let options = &self.setup.options;
+        self.lanes.begin(options.order, self.own.last_seq);
+        self.phase = Phase::Running;
+        self.trouble.clear();
+        self.is_changed = true;
+        if self.state != State::HubFull {
+            self.log(
+                Level::Info,
+                format!("to {} of {}", self.hub_stream, self.setup.url),
+            );
+        }
+    }
+}

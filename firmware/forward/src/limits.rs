@@ -1,0 +1,35 @@
+//! How much of everything.
+
+use std::time::Duration;
+
+/// Messages on their way to the hub at once.
+pub(crate) const FLIGHTS_MAX: usize = 64;
+/// Bytes of them.
+pub(crate) const FLIGHT_BYTES_MAX: u64 = 512 * 1024;
+/// Messages read from the stream at once.
+pub(crate) const FETCH_MESSAGES: u64 = 32;
+/// Bytes of them.
+pub(crate) const FETCH_BYTES: u64 = 256 * 1024;
+/// Removals that were asked for and not answered.
+pub(crate) const REMOVALS_MAX: usize = 64;
+/// Messages that the hub will not have, and that are left where they are.
+pub(crate) const ASIDE_MAX: usize = 1_024;
+/// Messages of the hub looked at together after a cut.
+pub(crate) const SCAN_MESSAGES: u64 = 16;
+/// Arrived messages after which the mark is written.
+pub(crate) const MARK_MESSAGES: u64 = 64;
+/// How often a message may be refused before it is left aside.
+pub(crate) const REFUSALS_MAX: u32 = 5;
+
+/// After which the mark is written for less.
+pub(crate) const MARK_EVERY: Duration = Duration::from_secs(2);
+/// How long an answer may take.
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(5);
+/// Between two looks whether the hub is there; while the line is down nothing goes over it.
+pub(crate) const AWAY_WAIT: Duration = Duration::from_millis(500);
+/// Between two attempts after something failed, at first.
+pub(crate) const FAULT_WAIT: Duration = Duration::from_millis(250);
+/// And at most.
+pub(crate) const FAULT_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Between two looks at what is kept, when it changes.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
