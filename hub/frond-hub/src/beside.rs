@@ -54,7 +54,7 @@ fn begin() -> Attendant {
     }));
     Box::new(move |turn| match turn {
         Turn::Opening | Turn::Condition(_) => {}
-        Turn::Ready { config, door } => {
+        Turn::Ready { config, door, .. } => {
             want(&board, config);
             let board = Arc::clone(&board);
             let name = "fleet".to_owned();

@@ -14,6 +14,7 @@ use interop::{Kind, wait_for};
 
 mod devices;
 mod meter;
+mod people;
 mod shop;
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -86,7 +87,7 @@ fn the_watchdog_is_armed_by_the_first_probe_that_comes_back() {
     };
     let block = "user: box\nprefix: box\nwatchdog { device: watchdog, probe: \"1500ms\" }\n\
                  inputs: [ { name: door, line: \"file:door\", subject: door, heartbeat: \"100ms\" } ]";
-    let mut it = Shop::start(&users("box.probe"), block, |sys| {
+    let mut it = Shop::start(&users("box.probe.>"), block, |sys| {
         std::fs::write(sys.join("door"), "0\n").unwrap();
         let dir = sys.join("class/watchdog/watchdog0");
         std::fs::create_dir_all(&dir).unwrap();
@@ -149,7 +150,7 @@ fn the_watchdog_is_fed_while_messages_go_through_and_only_then() {
     let hunger = shop::while_busy(it.addr(), Duration::from_secs(3), fed);
     assert!(hunger < Duration::from_secs(2), "unfed for {hunger:?}");
     // The way of the probe is cut on purpose, all else goes on.
-    it.reload(&users("appliance.probe"), block);
+    it.reload(&users("appliance.probe.>"), block);
     let starved = wait_for("no more food", BOUND, || {
         let before = fed();
         shop::stays(Duration::from_secs(2), || fed() == before).then_some(before)

@@ -1,0 +1,167 @@
+//! What people do with a box: look at its sensors, and hold its button.
+
+use std::path::Path;
+use std::time::Duration;
+
+use frond_account::jwt::{AccountClaims, OperatorClaims};
+use frond_account::nkey::{KeyPair, Role};
+use interop::{Browser, free_port, http_get, wait_for};
+use serde_json::Value;
+
+use super::shop::{Listener, Shop};
+use super::{thermometer, whole};
+use crate::fleet::Fleet;
+
+const BOUND: Duration = Duration::from_secs(20);
+const DESK: (u32, u32) = (1100, 1500);
+
+fn status(http: &str) -> Value {
+    let (_, body) = http_get(http, "/status.json");
+    serde_json::from_str(&body).unwrap()
+}
+
+/// What is told of the sensor of that name, when it is so.
+fn sensor(http: &str, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    wait_for(name, BOUND, || {
+        let status = status(http);
+        let mut all = status["sensors"].as_array()?.iter();
+        all.find(|it| it["name"] == name && is_so(it)).cloned()
+    })
+}
+
+#[test]
+fn sensors_are_on_the_status_page_with_what_they_said_before() {
+    let http = format!("127.0.0.1:{}", free_port());
+    let block = "sensors: [ \
+        { name: fridge, driver: w1, id: \"28-01\", subject: cold.fridge, interval: \"50ms\", min: -5, max: 8 }\n\
+        { name: oven, driver: file, path: \"oven\", subject: hot.oven, unit: C, interval: \"50ms\" } ]";
+    let it = Shop::start(&format!("http: \"{http}\""), block, |sys| {
+        thermometer(sys, "4250");
+        whole(sys, "oven", "180\n");
+    });
+    let fridge = sensor(&http, "fridge", |it| it["quality"] == "good");
+    assert_eq!(
+        (fridge["value"].as_f64(), &fridge["unit"]),
+        (Some(4.25), &"C".into())
+    );
+    assert_eq!(fridge["subject"], "cold.fridge");
+    for warmer in [190, 205, 199, 210] {
+        whole(&it.sys(), "oven", &format!("{warmer}\n"));
+        sensor(&http, "oven", |it| it["value"] == warmer);
+    }
+    thermometer(&it.sys(), "21000");
+    let fridge = sensor(&http, "fridge", |it| it["quality"] == "uncertain");
+    assert_eq!(fridge["reason"], "outside of what makes sense here");
+    let oven = sensor(&http, "oven", |it| {
+        it["history"].as_array().unwrap().len() > 4
+    });
+    assert!(oven["read_at_ms"].as_i64().unwrap() > 0, "{oven}");
+    let browser = Browser::default();
+    let url = format!("http://{http}/status");
+    browser.picture(&url, DESK, "status-sensors-desk");
+    let page = browser.document(&url);
+    for words in [
+        "fridge",
+        "21 C",
+        "oven",
+        "210 C",
+        "over time, between",
+        "may be wrong",
+    ] {
+        assert!(page.contains(words), "no {words:?} in {page}");
+    }
+    std::fs::remove_dir_all(it.sys().join("bus")).unwrap();
+    let gone = sensor(&http, "fridge", |it| it["quality"] == "bad");
+    assert!(gone["value"].is_null() && gone["reason"] != "", "{gone}");
+    let findings = status(&http)["findings"].to_string();
+    assert!(findings.contains("sensor_silent"), "{findings}");
+}
+
+const BUTTON: &str = "button { line: \"file:button\", debounce: \"1ms\", hold: \"3s\" }";
+
+fn released(sys: &Path) {
+    std::fs::write(sys.join("button"), "0\n").unwrap();
+}
+
+fn press(it: &Shop) {
+    whole(&it.sys(), "button", "1\n");
+}
+
+fn let_go(it: &Shop) {
+    whole(&it.sys(), "button", "0\n");
+}
+
+fn logged(it: &Shop, words: &str) {
+    wait_for(words, BOUND, || {
+        it.server.log().contains(words).then_some(())
+    });
+}
+
+#[test]
+fn a_button_that_is_held_sets_the_rescue_configuration_in_force() {
+    let fleet = Fleet::new();
+    let ota = fleet.block("").replace("$DIR/ota", "$DIR/keeper");
+    let it = Shop::start(&ota, BUTTON, released);
+    let mut events = Listener::on(&it, "appliance.button");
+    // One that is let go in time changes nothing.
+    press(&it);
+    events.until(|json| json["press"] == "holding");
+    let_go(&it);
+    events.until(|json| json["press"] == "let go");
+    assert!(!it.server.log().contains("the button was held"));
+    press(&it);
+    events.until(|json| json["press"] == "holding");
+    events.until(|json| json["press"] == "held");
+    let_go(&it);
+    logged(&it, "the button was held: ");
+    let log = it.server.log();
+    assert!(log.contains("rescue"), "{log}");
+    assert!(!log.contains("nothing is changed"), "{log}");
+}
+
+#[test]
+fn a_button_without_a_rescue_configuration_changes_nothing() {
+    let it = Shop::start("", BUTTON, released);
+    let mut events = Listener::on(&it, "appliance.button");
+    press(&it);
+    events.until(|json| json["press"] == "held");
+    logged(&it, "nothing is changed: there is no rescue configuration");
+}
+
+#[test]
+fn where_an_operator_says_who_users_are_the_field_side_is_at_home_in_an_account() {
+    let key = |role, seed: u8| KeyPair::from_random(role, &[seed; 32]);
+    let operator = key(Role::Operator, 1);
+    let (system, account) = (key(Role::Account, 2), key(Role::Account, 3));
+    let mut claims = OperatorClaims::about(&operator.public_key());
+    claims.nats.system_account = system.public_key();
+    let jwt = |account: &KeyPair| {
+        let claims = AccountClaims::about(&account.public_key());
+        format!(
+            "{}: {}",
+            account.public_key(),
+            claims.encode(&operator).unwrap()
+        )
+    };
+    let http = format!("127.0.0.1:{}", free_port());
+    let rest = format!(
+        "http: \"{http}\"\noperator: {}\nresolver: MEMORY\nresolver_preload {{\n{}\n{}\n}}\n",
+        claims.encode(&operator).unwrap(),
+        jwt(&system),
+        jwt(&account)
+    );
+    let id = account.public_key();
+    let block = format!(
+        "account: {id}\ninputs: [ {{ name: door, line: \"file:door\", subject: door, heartbeat: \"50ms\" }} ]"
+    );
+    let _it = Shop::start(&rest, &block, |sys| {
+        std::fs::write(sys.join("door"), "0\n").unwrap();
+    });
+    wait_for("the field side in its account", BOUND, || {
+        let (_, body) = http_get(&http, &format!("/connz?auth=1&acc={id}"));
+        let connz: Value = serde_json::from_str(&body).ok()?;
+        let mut all = connz["connections"].as_array()?.iter();
+        let own = all.find(|it| it["name"] == "field side")?;
+        (own["in_msgs"].as_u64()? > 3).then_some(())
+    });
+}
