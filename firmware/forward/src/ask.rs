@@ -5,7 +5,7 @@
 use frond_config::{Forward, OnFull, Order};
 use serde_json::{Value, json};
 
-use crate::limits::{FETCH_BYTES, FETCH_MESSAGES};
+use crate::limits::{CHOICE_BYTES, FETCH_BYTES, FETCH_MESSAGES};
 
 /// The stream that marks of all blocks are kept in.
 pub(crate) const MARKS: &str = "FROND_FORWARD";
@@ -19,6 +19,8 @@ pub(crate) const NO_STREAM: u64 = 10_059;
 const NO_MESSAGE: u64 = 10_037;
 /// There is no such sequence.
 const NO_SEQUENCE: u64 = 10_043;
+/// A removal failed.
+const NOT_REMOVED: u64 = 10_057;
 /// The last sequence is another one than was expected.
 pub(crate) const WRONG_LAST: u64 = 10_071;
 /// The message is larger than the stream takes.
@@ -46,7 +48,7 @@ pub(crate) fn own(options: &Forward) -> Vec<u8> {
         OnFull::Refuse => ("new", options.max_bytes),
         OnFull::DropOldest => ("old", options.max_bytes),
         // Room to choose what goes before the stream would choose the oldest.
-        OnFull::DropClass => ("old", options.max_bytes + options.max_bytes / 4),
+        OnFull::DropClass => ("old", options.max_bytes + CHOICE_BYTES),
     };
     let per_subject = match options.order {
         Order::Latest => 1,
@@ -124,7 +126,9 @@ impl Fault {
 
     /// A removal of what is not there any more.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_no_message() || self.code == NO_SEQUENCE
+        // A removal that failed, with the store's own word for why.
+        let is_missing = self.code == NOT_REMOVED && self.text.contains("no message found");
+        self.is_no_message() || self.code == NO_SEQUENCE || is_missing
     }
 
     pub(crate) fn is_no_message(&self) -> bool {

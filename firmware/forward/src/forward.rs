@@ -43,6 +43,8 @@ pub struct Forward {
     turn: u64,
     /// Counts questions.
     count: u64,
+    /// The one of the step.
+    step_number: u64,
     /// How this box's stream is.
     own: Info,
     /// In front of the sequence in the name of each message.
@@ -132,6 +134,7 @@ impl Forward {
             now,
             turn: 0,
             count: 0,
+            step_number: 0,
             own: Info::default(),
             id_prefix: String::new(),
             mark: Mark::default(),
@@ -182,12 +185,13 @@ impl Forward {
     /// When to give it [`Input::Time`].
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        match self.phase {
-            Phase::Away => None,
+        let step = match self.phase {
             Phase::Setting { asked, .. } => asked.map(|at| at + crate::limits::ANSWER_WAIT),
             Phase::Resting { until, .. } => Some(until),
-            Phase::Running => self.running_deadline(),
-        }
+            Phase::Away | Phase::Running => None,
+        };
+        let house = self.house_deadline().filter(|_| self.is_at_home());
+        step.into_iter().chain(house).min()
     }
 
     /// How it is.
@@ -291,6 +295,9 @@ impl Forward {
         self.settings_time();
         if self.phase == Phase::Running {
             self.drive();
+        }
+        if self.is_at_home() {
+            self.keep_house();
         }
     }
 

@@ -10,6 +10,8 @@ pub(crate) const FLIGHT_BYTES_MAX: u64 = 512 * 1024;
 pub(crate) const FETCH_MESSAGES: u64 = 32;
 /// Bytes of them.
 pub(crate) const FETCH_BYTES: u64 = 256 * 1024;
+/// What a stream may hold above its room for a moment, while the least important is looked for.
+pub(crate) const CHOICE_BYTES: u64 = 16 * 1024 * 1024;
 /// Removals that were asked for and not answered.
 pub(crate) const REMOVALS_MAX: usize = 64;
 /// Messages that the hub will not have, and that are left where they are.

@@ -187,6 +187,7 @@ impl Beside {
 /// The server serves: who stands beside it may come in, and is told how it goes. The tasks that
 /// see to it.
 pub(crate) fn begin(core: &Rc<Core>, beside: &Beside, config: &Config) -> Vec<JoinHandle<()>> {
+    core.forwards().apply(core, config);
     if !beside.is_there() {
         return Vec::new();
     }
@@ -201,6 +202,12 @@ pub(crate) fn begin(core: &Rc<Core>, beside: &Beside, config: &Config) -> Vec<Jo
     });
     let look = spawn_local(look(Rc::clone(core), beside.clone()));
     vec![open, look]
+}
+
+/// Who stands beside the server, and what is brought to hubs, ends before it.
+pub(crate) fn end(core: &Core, beside: &Beside) {
+    beside.tell(Turn::Stopping);
+    core.forwards().stop();
 }
 
 /// Lets in who comes from within. The socket is one of a pair, with the calls of any other: that

@@ -6,9 +6,9 @@ use frond_clock::{Now, Timestamp, Trust};
 use frond_monitor::{CertEnds, Configuration, DiskCounts, Process};
 use frond_store::Counters;
 
-use crate::ocsp::Cache;
 use crate::attend::Noticeboard;
 use crate::forwards::Forwards;
+use crate::ocsp::Cache;
 use crate::space::{cpu_seconds, resident_bytes};
 
 /// What monitoring shows of the process, which a node can't know of itself.

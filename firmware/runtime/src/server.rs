@@ -106,7 +106,6 @@ impl Server {
         server.listen(config).await?;
         let (core, beside) = (&server.core, &server.beside);
         server.keepers.extend(attend::begin(core, beside, config));
-        core.forwards().apply(core, config);
         let keep = spawn_local(tls::keep(Rc::clone(&server.core)));
         server.keepers.push(keep);
         if config.jetstream.enabled {
@@ -377,8 +376,7 @@ impl Server {
     /// Ends in good order: nobody new, the last state on the disk, no traces left.
     fn stop(mut self) {
         tracing::info!("Initiating Shutdown...");
-        self.beside.tell(Turn::Stopping);
-        self.core.forwards().stop();
+        attend::end(&self.core, &self.beside);
         let tasks = self.tasks.drain(..).chain(self.keepers.drain(..));
         for task in tasks.chain(self.monitor.take()) {
             task.abort();

@@ -321,7 +321,7 @@ fn a_user_comes_in_only_by_the_ways_it_may() {
 #[test]
 fn who_comes_by_websocket_may_be_asked_for_something_else() {
     let caller = Caller {
-        transport: crate::Transport::WebSocket,
+        transport: Transport::WebSocket,
         ..Caller::plain(PeerKind::Client)
     };
     let by_websocket = |directory: &Directory, given: &Credentials| match directory
@@ -355,7 +355,7 @@ fn who_comes_by_websocket_may_be_asked_for_something_else() {
     plan.users.clear();
     let directory = Directory::build(&plan, None).unwrap();
     assert!(!directory.auth_required());
-    assert!(directory.auth_announced_over(crate::Transport::WebSocket));
+    assert!(directory.auth_announced_over(Transport::WebSocket));
     assert_eq!(by_websocket(&directory, &Credentials::default()), None);
     // A user known by the door stays across a reload.
     let Verdict::Accept(identity) = directory.authenticate(&user("web", "w"), "", &caller) else {

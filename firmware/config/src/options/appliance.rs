@@ -28,8 +28,8 @@ pub struct Appliance {
     /// The user of this configuration that the field side is; `None`: who a client without
     /// credentials is.
     pub user: Option<String>,
-    /// The account that the field side is at home in, without being a user of it; where accounts
-    /// come from an operator there is no other way. `None`: that of its user.
+    /// The account that the field side is at home in, without being a user of it. `None`: that of
+    /// its user.
     pub account: Option<String>,
     /// In front of the subjects of the box's own events. `appliance` by default.
     pub prefix: String,

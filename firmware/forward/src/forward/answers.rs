@@ -30,7 +30,7 @@ impl Forward {
         match kind {
             // Its bytes were counted with the message.
             "a" => self.acked(number, (!is_nobody).then(answer)),
-            "s" if number == self.count => {
+            "s" if number == self.step_number => {
                 if self.is_asking_hub() {
                     self.spend(message.subject.len() + message.payload.len());
                 }

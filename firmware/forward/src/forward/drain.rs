@@ -24,26 +24,25 @@ impl Forward {
         self.read_on();
         self.send_on();
         self.read_on();
+    }
+
+    /// What is to be done on this box, be the hub there or not.
+    pub(super) fn keep_house(&mut self) {
+        let now = self.now.mono;
+        self.fetch.take_if(|it| now >= it.asked + ANSWER_WAIT);
+        self.evict_on();
         self.remove();
         self.keep_mark();
         self.look_on();
     }
 
-    fn is_overdue(&mut self) -> bool {
+    fn is_overdue(&self) -> bool {
         let now = self.now.mono;
-        if self
-            .fetch
-            .as_ref()
-            .is_some_and(|it| now >= it.asked + ANSWER_WAIT)
-        {
-            self.fetch = None;
-        }
-        self.flights
-            .oldest()
-            .is_some_and(|at| now >= at + ANSWER_WAIT)
+        let oldest = self.flights.oldest();
+        oldest.is_some_and(|at| now >= at + ANSWER_WAIT)
     }
 
-    pub(super) fn running_deadline(&self) -> Option<Instant> {
+    pub(super) fn house_deadline(&self) -> Option<Instant> {
         let flights = self.flights.oldest();
         let fetch = self.fetch.as_ref().map(|it| it.asked);
         let removals = self.removals.values().filter_map(|it| it.asked);

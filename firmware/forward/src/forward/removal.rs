@@ -2,7 +2,7 @@
 
 use frond_clock::Instant;
 
-use super::{Forward, Marking};
+use super::{Forward, Marking, Phase};
 use crate::ask::{self, Fault};
 use crate::io::Level;
 use crate::limits::{ANSWER_WAIT, MARK_EVERY, MARK_MESSAGES, REMOVALS_MAX};
@@ -18,9 +18,12 @@ pub(super) struct Removal {
 impl Forward {
     /// A message is at the hub.
     pub(super) fn has_arrived(&mut self, hub_seq: u64, seq: u64) {
+        let before = self.uncertain.len();
         self.uncertain.retain(|_, it| *it != seq);
+        // What an earlier run sent is not counted again.
+        let was_sent = self.uncertain.len() < before || self.phase == Phase::Running;
+        self.arrived += u64::from(was_sent);
         self.taken.insert(seq);
-        self.arrived += 1;
         self.faults = 0;
         self.removals.insert(hub_seq, Removal { seq, asked: None });
     }

@@ -95,8 +95,18 @@ impl Forward {
         matches!(self.phase, Phase::Setting { step, .. } if step.is_about_hub())
     }
 
+    /// Whether this box's own part is done, whatever there is to be done at the hub.
+    pub(super) fn is_at_home(&self) -> bool {
+        match self.phase {
+            Phase::Away => false,
+            Phase::Setting { step, .. } | Phase::Resting { step, .. } => step.is_about_hub(),
+            Phase::Running => true,
+        }
+    }
+
     fn put(&mut self, step: Step, now: Instant) {
         self.count += 1;
+        self.step_number = self.count;
         self.phase = Phase::Setting {
             step,
             asked: Some(now),

@@ -181,8 +181,16 @@ fn the_least_important_is_dropped_first() {
     for n in 0..300 {
         let subject = if n % 10 == 0 { "a.top" } else { "a.x" };
         world.publish(subject, &format!("{n:040}"));
-        world.quiesce();
+        world.live(Duration::from_millis(100));
     }
+    // There is room again before the line is.
+    let kept: usize = world
+        .own
+        .values()
+        .map(|it| it.0.len() + it.2.len() + 40)
+        .sum();
+    assert!(kept < 11_000, "{kept}");
+    assert_eq!(world.block.status().state, State::HubAway);
     world.is_up = true;
     world.live(secs(60));
     let tops = world

@@ -113,11 +113,12 @@ async fn everything_arrives_once_whatever_is_cut_or_killed() {
         say(&leaf, "sales.a", 0..50).await;
         it.until("the first ones", |told| told["arrived_messages"] == 50);
         it.hub.kill();
-        it.is("hub_away");
         say(&leaf, "sales.b", 50..250).await;
-        let told = it.kept(200);
-        assert!(told["backlog_bytes"].as_u64().unwrap() > 200, "{told}");
-        assert!(told["oldest_ms"].is_i64(), "{told}");
+        it.kept(200);
+        it.until("the age of what waits", |told| {
+            let bytes = told["backlog_bytes"].as_u64().unwrap();
+            told["state"] == "hub_away" && told["oldest_ms"].is_i64() && bytes > 200
+        });
         it.leaf.kill();
         it.leaf.restart();
         let leaf = client(&it.leaf).await;
@@ -170,7 +171,6 @@ async fn a_backlog_goes_in_the_order_wanted() {
         let mut it = Box::start(Kind::Real, &block(order));
         it.is("settled");
         it.hub.kill();
-        it.is("hub_away");
         let leaf = client(&it.leaf).await;
         say(&leaf, "sales.a", 0..20).await;
         say(&leaf, "sales.b", 20..40).await;
@@ -187,15 +187,14 @@ async fn what_is_new_goes_before_what_waited() {
     let mut it = Box::start(Kind::Real, &block(""));
     it.is("settled");
     it.hub.kill();
-    it.is("hub_away");
     let leaf = client(&it.leaf).await;
-    for n in 0..20_000_u32 {
+    for n in 0..5_000_u32 {
         leaf.publish("sales.old", n.to_string().into())
             .await
             .unwrap();
     }
     leaf.flush().await.unwrap();
-    it.kept(20_000);
+    it.kept(5_000);
     it.hub.restart();
     it.until("the drain to begin", |told| told["arrived_messages"] != 0);
     say(&leaf, "sales.new", 90_000..90_001).await;
@@ -206,11 +205,11 @@ async fn what_is_new_goes_before_what_waited() {
         got["message"]["seq"].as_u64()
     })
     .await;
-    assert!(seq < 20_000, "{seq}");
+    assert!(seq < 5_000, "{seq}");
     it.is("settled");
     let all = at_hub(&hub).await;
     let once: BTreeSet<&String> = all.iter().collect();
-    assert_eq!((all.len(), once.len()), (20_001, 20_001));
+    assert_eq!((all.len(), once.len()), (5_001, 5_001));
 }
 
 /// In an account with users, over a line that costs.
@@ -259,7 +258,6 @@ async fn a_full_box_does_what_it_was_told() {
         let mut it = Box::start(Kind::Real, &block(&more));
         it.is("settled");
         it.hub.kill();
-        it.is("hub_away");
         let leaf = client(&it.leaf).await;
         let body = "x".repeat(1_000);
         let mut refused = 0;
