@@ -29,8 +29,8 @@ pub struct Setting {
     pub clock: Option<String>,
 }
 
-/// Everything that a start may take on a machine that is busy.
-const START_BOUND: Duration = Duration::from_secs(240);
+/// Everything that an update and its starts may take on a machine that is busy.
+const START_BOUND: Duration = Duration::from_secs(600);
 /// NATS clients', in the guest.
 const CLIENT_PORT: u16 = 4222;
 
