@@ -107,7 +107,7 @@ pub(crate) struct Session {
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
     /// When it was held back last, and how long together with those just before.
-    pub(crate) stall: (Instant, Duration),
+    pub(crate) stall: Option<Box<(Instant, Duration)>>,
     /// Whether it had the second `INFO`, or was too old for it.
     pub(crate) informed: bool,
     /// What the log says of it behind its mark.
@@ -275,7 +275,7 @@ impl Session {
             identity: None,
             access: None,
             proxy: None,
-            stall: (now, Duration::ZERO),
+            stall: None,
             informed: false,
             label: Box::default(),
             offered: None,

@@ -106,11 +106,7 @@ impl Broker {
         if !session.options.headers {
             shown.header = &[];
         }
-        let expected = HEAD_BYTES_MAX
-            + shown.subject.len()
-            + sid.len()
-            + shown.reply.map_or(0, str::len)
-            + shown.body_bytes();
+        let expected = bytes_at_most(&shown, sid);
         let waiting = connection.outbox.len() + expected;
         if waiting > self.limits.outbox_bytes_max {
             self.overrun.push(slot);
@@ -121,10 +117,10 @@ impl Broker {
             .outbox
             .append(expected, |out| encode::msg(out, &shown, sid));
         let bytes = shown.body_bytes() as u64;
-        connection.traffic.out_msgs += 1;
-        connection.traffic.out_bytes += bytes;
-        self.totals.traffic.out_msgs += 1;
-        self.totals.traffic.out_bytes += bytes;
+        for traffic in [&mut connection.traffic, &mut self.totals.traffic] {
+            traffic.out_msgs += 1;
+            traffic.out_bytes += bytes;
+        }
         delivery.sent.0 += 1;
         delivery.sent.1 += bytes;
         if !connection.dirty {
@@ -171,3 +167,9 @@ impl Broker {
 
 /// Verb, blanks and two sizes.
 pub(crate) const HEAD_BYTES_MAX: usize = 64;
+
+/// What a message takes on the wire.
+fn bytes_at_most(shown: &Message<'_>, sid: &str) -> usize {
+    let words = shown.subject.len() + sid.len() + shown.reply.map_or(0, str::len);
+    HEAD_BYTES_MAX + words + shown.body_bytes()
+}

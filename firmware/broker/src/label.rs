@@ -113,14 +113,13 @@ impl Broker {
         let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) else {
             return;
         };
-        let (before, mut total) = session.stall;
-        if now.mono.since(before) > time * 3 {
-            total = Duration::ZERO;
-        }
-        total += time;
+        let (before, total) = **session.stall.get_or_insert_default();
+        let is_new = now.mono.since(before) > time * 3;
+        let total = if is_new { time } else { total + time };
         let early = |told| now.mono.since(told) < STALLS_TOLD_EVERY;
         let tell = total >= STALL_TOLD_FROM;
-        session.stall = (now.mono, if tell { Duration::ZERO } else { total });
+        let kept = if tell { Duration::ZERO } else { total };
+        session.stall = Some(Box::new((now.mono, kept)));
         if !tell || self.stall_told.is_some_and(early) {
             return;
         }

@@ -160,7 +160,7 @@ fn what_was_said_while_nobody_asked_counts_once_somebody_does() {
     let mut a = user("a", "A", None);
     a.account = None;
     world.say(known, "SUB x 1\r\n");
-    reload(&mut world, &plan(vec![a.clone()]));
+    reload(&mut world, &plan(vec![a]));
     assert!(!world.closed.contains_key(&known));
     for gone in [wrong, stranger] {
         assert_eq!(world.read(gone), "-ERR 'Authorization Violation'\r\n");
