@@ -15,7 +15,7 @@ pub(crate) fn open(
     message_bytes_max: u64,
     encryption: &JetStreamEncryption,
 ) -> Result<(Store<FileDisk>, Recovered), String> {
-    std::fs::create_dir_all(dir).map_err(|error| unusable(dir, &error))?;
+    make(dir).map_err(|error| unusable(dir, &error))?;
     let disk = FileDisk::open(dir)
         .map_err(|error| format!("data directory {}: {}", dir.display(), plain(&error)))?;
     warn_of_strangers(dir);
@@ -25,6 +25,19 @@ pub(crate) fn open(
     options.journal_bytes = wanted.clamp(options.journal_bytes, JOURNAL_BYTES_MAX);
     options.encryption = encryption_of(encryption);
     Store::open(disk, &options).map_err(|error| error.to_string())
+}
+
+/// Makes a directory with all above it. Each name is on the disk when this returns: what is
+/// synced in a directory that nobody can find is lost all the same.
+fn make(dir: &Path) -> io::Result<()> {
+    let missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
+    let made: Vec<&Path> = dir.ancestors().take_while(missing).collect();
+    std::fs::create_dir_all(dir)?;
+    for dir in made {
+        let above = dir.parent().filter(|above| !above.as_os_str().is_empty());
+        std::fs::File::open(above.unwrap_or_else(|| Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Without a key there is none.

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,7 +51,9 @@ pub(crate) fn write(path: &Path, time: Timestamp, gaps: &[Gap]) -> std::io::Resu
         let _ = writeln!(text, "{} {} {}", gap.from, gap.until, gap.lag.as_nanos());
     }
     let new = path.with_extension("new");
-    fs::write(&new, text)?;
+    let mut file = fs::File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
     fs::rename(new, path)
 }
 
