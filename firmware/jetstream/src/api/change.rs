@@ -8,7 +8,7 @@ use crate::actions::Action;
 use crate::consumer::{ConsumerInput, Ending, StreamFacts};
 use crate::errors::{self, ApiError};
 use crate::host::{Host, Presence};
-use crate::io::Reach;
+use crate::io::{Reach, Tenant};
 use crate::jetstream::{Alarm, JetStream};
 use crate::pending::{Change, What};
 use crate::publish::failure;
@@ -36,15 +36,7 @@ impl JetStream {
                 ("stream_update_response", outcome)
             }
             What::DeleteStream => {
-                if let Some(host) = self.hosts.remove(&stream) {
-                    let name = host.stream.config.name.clone();
-                    for consumer in host.by_name.keys() {
-                        let (tenant, action) = (call.tenant, Action::Deleted);
-                        self.tell_action(tenant, &name, Some(consumer), action, reach);
-                    }
-                    self.stream_went(host);
-                    self.tell_action(call.tenant, &name, None, Action::Deleted, reach);
-                }
+                self.stream_deleted(stream, call.tenant, reach);
                 (
                     "stream_delete_response",
                     Ok(Some(answer::done("stream_delete_response"))),
@@ -92,6 +84,18 @@ impl JetStream {
         };
         self.conclude(&call, kind, outcome);
         self.release(&lock, reach);
+    }
+
+    fn stream_deleted(&mut self, stream: StreamId, tenant: Tenant, reach: &dyn Reach) {
+        let Some(host) = self.hosts.remove(&stream) else {
+            return;
+        };
+        let name = host.stream.config.name.clone();
+        for consumer in host.by_name.keys() {
+            self.tell_action(tenant, &name, Some(consumer), Action::Deleted, reach);
+        }
+        self.stream_went(host);
+        self.tell_action(tenant, &name, None, Action::Deleted, reach);
     }
 
     /// A change is not kept.
@@ -254,11 +258,7 @@ impl JetStream {
     }
 
     /// The stream of this name, or the error that says it is not there.
-    pub(crate) fn known_stream(
-        &self,
-        tenant: crate::io::Tenant,
-        name: &str,
-    ) -> Result<&Host, ApiError> {
+    pub(crate) fn known_stream(&self, tenant: Tenant, name: &str) -> Result<&Host, ApiError> {
         self.find_stream(tenant, name)
             .ok_or(errors::STREAM_NOT_FOUND)
     }
