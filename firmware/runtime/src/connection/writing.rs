@@ -95,6 +95,7 @@ impl Connection {
             let deadline = self.socket.rule.deadline;
             let node = |node: &mut Node| node.write_too_late(now, self.conn, deadline);
             self.core.with_node(node);
+            self.core.settle();
             return false;
         }
         self.core.with_node(|node| {
