@@ -55,6 +55,7 @@ async fn messages_cross_once_and_only_when_they_are_wanted() {
         let there = connect(&world.clusters[1][0]).await;
         let before = world.sent((0, 0), 1);
         here.publish("cross.nobody", "lost".into()).await.unwrap();
+        here.flush().await.unwrap();
         let mut heard = there.subscribe("cross.*").await.unwrap();
         let mut also = there.subscribe("cross.one").await.unwrap();
         there.flush().await.unwrap();
