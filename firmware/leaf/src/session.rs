@@ -246,7 +246,14 @@ impl Session {
 
     /// Whether interest from there may concern the peer.
     pub(crate) const fn hears_of(&self, source: Source) -> bool {
-        !(self.isolated && matches!(source, Source::Link { .. }))
+        let is_leaf = matches!(
+            source,
+            Source::Link {
+                kind: LinkKind::Leaf,
+                ..
+            }
+        );
+        !(self.isolated && is_leaf)
     }
 
     /// spec: nats-server v2.15.1 `updateLeafNodesEx` and `updateSmap` in server/leafnode.go
@@ -258,7 +265,9 @@ impl Session {
         }
         let told = match change.source {
             Source::Client(_) | Source::Internal => true,
-            Source::Link { link, .. } if link == self.link || self.isolated => return false,
+            Source::Link { link, .. } if link == self.link => return false,
+            // Of other leafnodes alone; what other servers want comes as it does to all.
+            _ if !self.hears_of(change.source) => return false,
             Source::Link {
                 kind: LinkKind::Leaf,
                 is_hub,

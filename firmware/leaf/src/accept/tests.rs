@@ -4,7 +4,7 @@ mod traces;
 use core::time::Duration;
 
 use frond_account::{AccountId, AllowResponses, SubjectRules};
-use frond_broker::{Link, LinkId, LinkVerdict, Sent, Source, Via};
+use frond_broker::{Link, LinkId, LinkKind, LinkVerdict, Sent, Source, Via};
 use frond_wire::Message;
 
 use super::*;
@@ -347,21 +347,25 @@ fn of_two_servers_of_one_name_the_first_stays() {
 
 #[test]
 fn an_isolated_leaf_hears_nothing_of_others() {
-    let other = Source::Link {
+    let from = |kind| Source::Link {
         link: LinkId(2),
-        kind: frond_broker::LinkKind::Leaf,
+        kind,
         is_hub: false,
     };
     for isolate in [false, true] {
         let (mut link, mut up, _) = greeted(listener());
         up.interest = vec![
-            OwnedInterest::plain("other", other),
+            OwnedInterest::plain("other", from(LinkKind::Leaf)),
+            OwnedInterest::plain("near", from(LinkKind::Route)),
             OwnedInterest::plain("c", CLIENT),
         ];
         let connect = CONNECT.replace(r#""name""#, &format!("\"isolate\":{isolate},\"name\""));
         feed(&mut link, &mut up, at(1), &format!("{connect}\r\n"));
         link.authenticated(at(1), accepted(None), &mut up);
-        assert_eq!(up.said().contains("LS+ other\r\n"), !isolate);
+        let said = up.said();
+        assert_eq!(said.contains("LS+ other\r\n"), !isolate);
+        assert!(said.contains("LS+ near\r\n") && link.hears_of(from(LinkKind::Route)));
+        assert_eq!(link.hears_of(from(LinkKind::Leaf)), !isolate);
     }
 }
 

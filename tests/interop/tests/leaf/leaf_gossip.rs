@@ -173,3 +173,34 @@ async fn a_leaf_finds_another_server_when_its_own_dies() {
         reaches(&office, "till").await;
     }
 }
+
+/// A leaf that wants to hear nothing of other leafs hears of everybody else, at all servers.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_isolated_leaf_reaches_who_is_at_other_servers() {
+    for (kinds, leaf) in [
+        (MESHES[0], Kind::Real),
+        (MESHES[1], Kind::Leaf),
+        (MESHES[2], Kind::Leaf),
+    ] {
+        let doors = [(); 3].map(|()| free_port());
+        let mesh = mesh(&kinds, doors, None);
+        mesh.meshed();
+        let boxes = ["one", "other"].map(|name| {
+            let config = format!(
+                "server_name: {name}\nlisten: \"127.0.0.1:{}\"\nleafnodes {{ remotes: [ {{ \
+                 url: \"nats-leaf://127.0.0.1:{}\", request_isolation: true }} ] }}\n",
+                free_port(),
+                doors[0]
+            );
+            Server::start(leaf, &Setup::config(&config))
+        });
+        let above = connect(&mesh.servers[2]).await;
+        echo(&above, "above").await;
+        let [one, other] = [connect(&boxes[0]).await, connect(&boxes[1]).await];
+        echo(&other, "beside").await;
+        reaches(&above, "beside").await;
+        reaches(&one, "above").await;
+        let answer = one.request("beside", "x".into()).await;
+        assert!(answer.is_err(), "{kinds:?} {leaf:?}: leafs are apart");
+    }
+}
