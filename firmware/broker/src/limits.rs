@@ -181,3 +181,9 @@ pub(crate) const MAPPED_REPLY_TIME: Duration = Duration::from_secs(2);
 
 /// Mapped replies of one client that are kept at a time.
 pub(crate) const MAPPED_REPLIES_MAX: usize = 65_536;
+
+/// The bytes of them.
+pub(crate) const MAPPED_REPLIES_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Interest in accounts that this server doesn't know yet, in bytes per connection.
+pub(crate) const UNMET_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -118,6 +118,9 @@ pub trait Upcalls {
     fn accounts(&self) -> Vec<AccountId>;
     /// The name of an account.
     fn account_name(&self, account: AccountId) -> String;
+    /// Another server speaks of an account that isn't known here: it is looked up where accounts
+    /// come from elsewhere, and [`Link::accounts_changed`] tells of it when it is found.
+    fn look_up(&mut self, _account: &str) {}
     /// Whether the account has JetStream.
     fn has_jetstream(&self, account: AccountId) -> bool;
     /// Whether it is the system account.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use frond_clock::Instant;
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::{MAPPED_REPLIES_MAX, MAPPED_REPLY_TIME};
+use crate::limits::{MAPPED_REPLIES_BYTES_MAX, MAPPED_REPLIES_MAX, MAPPED_REPLY_TIME};
 
 /// A reply subject that names the cluster and the server where the answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,7 @@ pub(crate) struct ShownReplies {
     mapped: HashMap<Box<str>, (Box<str>, Instant)>,
     /// In the order of their ends.
     ends: VecDeque<(Instant, Box<str>)>,
+    bytes: usize,
 }
 
 impl ShownReplies {
@@ -74,10 +75,12 @@ impl ShownReplies {
         };
         while self.ends.front().is_some_and(|(end, _)| *end <= now)
             || self.ends.len() >= MAPPED_REPLIES_MAX
+            || self.bytes >= MAPPED_REPLIES_BYTES_MAX
         {
             let Some((end, shown)) = self.ends.pop_front() else {
                 break;
             };
+            self.bytes -= bytes_of(&shown);
             if self.mapped.get(&shown).is_some_and(|(_, at)| *at == end) {
                 self.mapped.remove(&shown);
             }
@@ -85,6 +88,7 @@ impl ShownReplies {
         let end = now + MAPPED_REPLY_TIME;
         let shown: Box<str> = mapped.subject.into();
         self.mapped.insert(shown.clone(), (reply.into(), end));
+        self.bytes += bytes_of(&shown);
         self.ends.push_back((end, shown));
         mapped.subject
     }
@@ -97,6 +101,11 @@ impl ShownReplies {
         let (mapped, end) = self.mapped.get(subject)?;
         (now < *end).then_some(mapped)
     }
+}
+
+/// A reply is kept as shown twice, and with its prefix.
+const fn bytes_of(shown: &str) -> usize {
+    3 * shown.len() + 2 * HASH_CHARS + MAPPED_PREFIX.len()
 }
 
 /// How all of them begin.
@@ -153,5 +162,18 @@ mod tests {
         assert_eq!(replies.mapped.len(), MAPPED_REPLIES_MAX);
         replies.show(CAPTURED, Instant::START + MAPPED_REPLY_TIME);
         assert_eq!(replies.mapped.len(), 1);
+    }
+
+    #[test]
+    fn long_replies_take_no_more_than_their_room() {
+        let mut replies = ShownReplies::default();
+        let reply = |n: usize| format!("{n}.{}", "x".repeat(4_000));
+        for n in 0..2_000 {
+            replies.show(&format!("_GR_.F2cAWZ.LswYDS.{}", reply(n)), Instant::START);
+        }
+        let held: usize = replies.mapped.keys().map(|shown| 3 * shown.len()).sum();
+        assert!(held <= MAPPED_REPLIES_BYTES_MAX + 3 * 4_100 && replies.mapped.len() > 300);
+        assert!(replies.find(&reply(1_999), Instant::START).is_some());
+        assert!(replies.find(&reply(0), Instant::START).is_none());
     }
 }

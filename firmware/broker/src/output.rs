@@ -84,6 +84,8 @@ pub enum Output {
         /// What to find out.
         question: Question,
     },
+    /// Another server speaks of this account, which isn't known here: find it if it can be found.
+    LookUp(String),
     /// Somebody came or went who subscribes to this filter.
     InterestChanged {
         /// In this account.

@@ -314,6 +314,11 @@ impl Upcalls for Up<'_> {
         self.broker.rename_cluster(name, is_dynamic);
     }
 
+    fn look_up(&mut self, account: &str) {
+        let name = account.to_owned();
+        self.broker.outputs.push_back(Output::LookUp(name));
+    }
+
     fn peer_ip(&self) -> Option<IpAddr> {
         let slot = self.broker.links.get(&self.id)?.slot?;
         Some(self.broker.conns.get(slot)?.peer.ip)

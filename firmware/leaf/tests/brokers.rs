@@ -161,6 +161,7 @@ impl Net {
             | Output::LinkConnected(_)
             | Output::LinkDisconnected(_)
             | Output::Rejected(_)
+            | Output::LookUp(_)
             | Output::Population(_) => {}
         }
         true

@@ -12,6 +12,7 @@ use frond_ledger::Recovered;
 use frond_subject::is_subset;
 use frond_wire::MessageBuf;
 
+use crate::claims::Waiter;
 use crate::owner::Owner;
 use crate::{Node, Output, StorageLimits, VERSION, setup};
 
@@ -259,6 +260,7 @@ impl Node {
                 token,
                 question,
             } => self.find_out(now, conn, token, question),
+            From::LookUp(key) => self.look_up(now, &key, Waiter::Link),
             From::Log { level, text } => self.outputs.push_back(Output::Log { level, text }),
             From::Internal {
                 account,

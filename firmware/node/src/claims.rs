@@ -4,6 +4,7 @@
 
 mod adopt;
 mod delete;
+mod foreign;
 mod lookup;
 mod packs;
 mod reload;
@@ -23,9 +24,12 @@ use frond_config::{Deletion, Resolver};
 
 use crate::{Node, Output};
 
-use lookup::{Lookup, Waiter};
+use foreign::Foreign;
+use lookup::Lookup;
 use reply::Pending;
 use shelf::{Rules, Saved, Shelf, WhenFull};
+
+pub(crate) use lookup::Waiter;
 
 pub use wish::{ClaimsNews, ClaimsWish};
 
@@ -39,6 +43,8 @@ pub(crate) struct Claims {
     wanted: BTreeSet<String>,
     /// When these are looked up again.
     retry_at: Option<Instant>,
+    /// Accounts that other servers speak of.
+    foreign: Foreign,
     /// When our JWTs are compared with another server's.
     compare_at: Option<Instant>,
     /// Requests whose answer waits for the disk.
@@ -69,6 +75,7 @@ impl Claims {
             lookups: BTreeMap::new(),
             wanted: BTreeSet::new(),
             retry_at: None,
+            foreign: Foreign::default(),
             compare_at: None,
             pending: BTreeMap::new(),
             next_ticket: 0,
@@ -224,6 +231,7 @@ impl Node {
         let lookups = claims.lookups.values().filter_map(Lookup::deadline);
         lookups
             .chain(claims.retry_at)
+            .chain(claims.foreign.deadline())
             .chain(claims.compare_at)
             .min()
     }
@@ -231,6 +239,7 @@ impl Node {
     pub(crate) fn claims_time(&mut self, now: Now) {
         self.lookups_time(now);
         self.retry_wanted(now);
+        self.retry_foreign(now);
         self.compare(now);
     }
 

@@ -24,5 +24,11 @@ pub(crate) const CALLOUTS_WAITING_MAX: usize = 16_384;
 /// Accounts that are being looked up.
 pub(crate) const LOOKUPS_MAX: usize = 4096;
 
+/// With so many lookups under way none begins for an account that only other servers speak of.
+pub(crate) const FOREIGN_LOOKUPS_MAX: usize = 1024;
+
+/// Accounts that other servers speak of and that could not be had yet.
+pub(crate) const FOREIGN_MAX: usize = 1024;
+
 /// Peers that wait for one of them.
 pub(crate) const LOOKUP_WAITERS_MAX: usize = 16_384;

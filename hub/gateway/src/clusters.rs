@@ -9,7 +9,7 @@ use frond_broker::{Link, LinkId};
 
 use crate::gateway::Gateway;
 use crate::keeper::Keeper;
-use crate::limits::{CLUSTERS_MAX, URLS_MAX};
+use crate::limits::{CLUSTERS_MAX, NEWS_BYTES_MAX, URLS_MAX};
 use crate::plan::Plan;
 use crate::target::Target;
 
@@ -28,6 +28,8 @@ struct State {
     inbound: BTreeMap<LinkId, Box<str>>,
     /// The accounts that were met so far.
     names: HashMap<AccountId, Box<str>>,
+    /// Of names and urls that were only heard of.
+    news_bytes: usize,
 }
 
 /// Another cluster.
@@ -65,6 +67,7 @@ impl Clusters {
             remotes,
             inbound: BTreeMap::new(),
             names: HashMap::new(),
+            news_bytes: 0,
         })))
     }
 
@@ -97,33 +100,38 @@ impl Clusters {
     /// spec: nats-server v2.15.1 server/gateway.go `processImplicitGateway`
     pub(crate) fn hear_of(&self, name: &str, urls: &[String]) -> News {
         let mut state = self.0.borrow_mut();
+        let state = &mut *state;
         if name.is_empty() || name == state.plan.name {
             return News::Nothing;
         }
         if let Some(remote) = state.remotes.get_mut(name) {
-            remote.learn(urls);
+            remote.learn(urls, &mut state.news_bytes);
             return News::Nothing;
         }
-        let is_full = state.remotes.len() >= CLUSTERS_MAX;
+        let is_full =
+            state.remotes.len() >= CLUSTERS_MAX || state.news_bytes + name.len() > NEWS_BYTES_MAX;
         if is_full || (state.plan.reject_unknown && !state.plan.names(name)) {
             return News::Nothing;
         }
         let mut remote = Remote::default();
-        remote.learn(urls);
+        remote.learn(urls, &mut state.news_bytes);
         if remote.learned.is_empty() {
             return News::Nothing;
         }
+        state.news_bytes += name.len();
         state.remotes.insert(name.into(), remote);
         News::New
     }
 
     /// What a cluster says of its own servers replaces what it said before.
     pub(crate) fn place(&self, name: &str, urls: &[String]) {
-        if let Some(remote) = self.0.borrow_mut().remotes.get_mut(name)
+        let mut state = self.0.borrow_mut();
+        let state = &mut *state;
+        if let Some(remote) = state.remotes.get_mut(name)
             && !urls.is_empty()
         {
-            remote.learned.clear();
-            remote.learn(urls);
+            state.news_bytes -= remote.forget();
+            remote.learn(urls, &mut state.news_bytes);
         }
     }
 
@@ -187,7 +195,10 @@ impl Clusters {
 
     /// A cluster that was only heard of can't be reached: it is forgotten.
     pub(crate) fn forget(&self, name: &str) {
-        self.0.borrow_mut().remotes.remove(name);
+        let mut state = self.0.borrow_mut();
+        if let Some(mut remote) = state.remotes.remove(name) {
+            state.news_bytes -= name.len() + remote.forget();
+        }
     }
 
     /// The connections to other clusters, the nearest first.
@@ -247,13 +258,23 @@ impl Clusters {
 }
 
 impl Remote {
-    fn learn(&mut self, urls: &[String]) {
+    /// As far as there is room for all that is learned of clusters.
+    fn learn(&mut self, urls: &[String], held_bytes: &mut usize) {
         for target in urls.iter().filter_map(|url| Target::told(url)) {
-            let is_known = self.all().iter().any(|known| known.is_at(&target));
-            if !is_known && self.learned.len() < URLS_MAX {
+            let mut known = self.configured.iter().chain(&self.learned);
+            let is_known = known.any(|known| known.is_at(&target));
+            let has_room = *held_bytes + target.host.len() <= NEWS_BYTES_MAX;
+            if !is_known && has_room && self.learned.len() < URLS_MAX {
+                *held_bytes += target.host.len();
                 self.learned.push(target);
             }
         }
+    }
+
+    /// Everything that was learned; the bytes of it.
+    fn forget(&mut self) -> usize {
+        let learned = core::mem::take(&mut self.learned);
+        learned.iter().map(|target| target.host.len()).sum()
     }
 
     fn all(&self) -> Vec<Target> {

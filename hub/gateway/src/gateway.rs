@@ -285,6 +285,10 @@ impl Gateway {
             let text = "attempted to connect to gateway port";
             return self.refuse(Some(text), "Wrong Port", up);
         }
+        // nats-server looks at `CONNECT` alone; here it is this name that counts from now on.
+        if !self.is_welcome(&info.gateway, up) {
+            return;
+        }
         if let Some(words) = duplicate(info, up) {
             up.log(Level::Error, format!("gateway: {words}"));
             return self.refuse(None, DUPLICATE_NAME, up);

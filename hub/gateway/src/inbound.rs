@@ -8,7 +8,7 @@ use frond_wire::{Message, ServerInfo, encode};
 
 use crate::clusters::Clusters;
 use crate::interests::Interests;
-use crate::limits::REFUSED_ACCOUNTS_MAX;
+use crate::limits::REFUSED_BYTES_MAX;
 
 /// A connection from another cluster: messages come from there, and it is told what ours wants.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct Inbound {
     told: BTreeSet<AccountId>,
     /// Accounts of which was told that they interest nobody: they aren't known here.
     refused: HashSet<Box<str>>,
+    refused_bytes: usize,
     pub(crate) pulse: Pulse,
 }
 
@@ -53,6 +54,7 @@ impl Inbound {
             interests: Interests::default(),
             told: BTreeSet::new(),
             refused: HashSet::new(),
+            refused_bytes: 0,
             pulse,
         }
     }
@@ -96,6 +98,7 @@ impl Inbound {
             return;
         };
         if self.refused.remove(&name) {
+            self.refused_bytes -= refused_bytes(&name);
             let line = format!("A+ {name}\r\n");
             up.out().extend_from_slice(line.as_bytes());
         }
@@ -142,8 +145,10 @@ impl Inbound {
             self.meet(account, up);
             return up.publish_in(account, None, message, queues);
         }
-        let is_new = !self.refused.contains(name) && self.refused.len() < REFUSED_ACCOUNTS_MAX;
-        if is_new {
+        let bytes = self.refused_bytes + refused_bytes(name);
+        if !self.refused.contains(name) && bytes <= REFUSED_BYTES_MAX {
+            self.refused_bytes = bytes;
+            up.look_up(name);
             self.refused.insert(name.into());
             let line = format!("A- {name}\r\n");
             up.out().extend_from_slice(line.as_bytes());
@@ -166,6 +171,11 @@ impl Inbound {
     pub(crate) const fn deadline(&self) -> Instant {
         self.pulse.deadline()
     }
+}
+
+/// What a name costs, about.
+const fn refused_bytes(name: &str) -> usize {
+    96 + name.len()
 }
 
 /// spec: nats-server v2.15.1 server/gateway.go `gatewayCmdAllSubsStart`,

@@ -14,6 +14,7 @@ mod limits;
 mod outbound;
 mod plan;
 mod recent;
+mod said;
 mod target;
 #[cfg(test)]
 mod testing;

@@ -33,17 +33,24 @@ pub(crate) const RECENT_TIME: Duration = Duration::from_secs(2);
 /// Subscriptions of one account that count as recent at a time.
 pub(crate) const RECENT_MAX: usize = 65_536;
 
+/// The bytes of them.
+pub(crate) const RECENT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Clusters that are known at a time.
 pub(crate) const CLUSTERS_MAX: usize = 1024;
 
 /// Urls of one cluster that are known at a time, besides the configured ones.
 pub(crate) const URLS_MAX: usize = 1024;
 
+/// The bytes of names and urls of clusters that were only heard of.
+pub(crate) const NEWS_BYTES_MAX: usize = 1024 * 1024;
+
 /// Subjects of an account that are known to interest nobody in another cluster.
 pub(crate) const NO_INTEREST_MAX: usize = 10_000;
 
-/// Unknown accounts of which the other cluster was told that they interest nobody.
-pub(crate) const REFUSED_ACCOUNTS_MAX: usize = 10_000;
+/// What a peer said of accounts and of subjects in them, in bytes per connection.
+pub(crate) const SAID_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Interest in accounts that this server doesn't know yet, per connection.
-pub(crate) const UNKNOWN_INTEREST_MAX: usize = 100_000;
+/// The names of unknown accounts of which the other cluster was told that they interest nobody,
+/// in bytes per connection.
+pub(crate) const REFUSED_BYTES_MAX: usize = 1024 * 1024;

@@ -1,18 +1,16 @@
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-
 use frond_account::AccountId;
 use frond_broker::{
-    GatewayAccount, InterestChange, InterestMode, LinkPeer, MappedReply, Pulse, Sent, Upcalls, Via,
-    Wanted, name_hash,
+    GatewayAccount, InterestChange, InterestMode, Level, LinkPeer, MappedReply, Pulse, Room, Sent,
+    Unmet, Upcalls, Via, Wanted, Wish, name_hash,
 };
 use frond_clock::{Instant, Now};
-use frond_subject::{is_valid_filter, matches};
+use frond_subject::is_valid_filter;
 use frond_wire::{Message, RouteOp, ServerInfo, encode};
 
 use crate::clusters::Clusters;
 use crate::interests::is_told;
-use crate::limits::{NO_INTEREST_MAX, UNKNOWN_INTEREST_MAX};
 use crate::recent::Recent;
+use crate::said::Said;
 
 /// A connection to another cluster: messages go there, and what is wanted there comes back.
 #[derive(Debug)]
@@ -30,25 +28,11 @@ pub(crate) struct Outbound {
     /// Whether it tells all interest by itself: then silence is none.
     tells_all: bool,
     /// What it said of accounts so far.
-    accounts: BTreeMap<Box<str>, Told>,
+    said: Said,
     /// What it wants in accounts that aren't known here yet.
-    unknown: BTreeMap<Box<str>, BTreeSet<Filter>>,
-    unknown_count: usize,
+    unmet: Unmet,
     recent: Recent,
     pub(crate) pulse: Pulse,
-}
-
-/// A subject filter, and the queue group.
-type Filter = (Box<str>, Option<Box<str>>);
-
-/// What the peer said of one account.
-#[derive(Debug, Default)]
-struct Told {
-    mode: InterestMode,
-    /// Whether nobody there wants anything of it.
-    is_refused: bool,
-    /// Subjects that interest nobody there.
-    no_interest: HashSet<Box<str>>,
 }
 
 impl Outbound {
@@ -82,9 +66,8 @@ impl Outbound {
             headers: info.headers,
             tells_all: info.gateway_iom,
             clusters,
-            accounts: BTreeMap::new(),
-            unknown: BTreeMap::new(),
-            unknown_count: 0,
+            said: Said::default(),
+            unmet: Unmet::default(),
             recent: Recent::new(now.mono),
             pulse,
         }
@@ -106,7 +89,7 @@ impl Outbound {
     /// Learns an account's name, and what the peer wants of it.
     fn meet(&mut self, account: AccountId, up: &mut dyn Upcalls) {
         let name = match self.clusters.account_name(account) {
-            Some(name) if self.unknown.is_empty() => return drop(name),
+            Some(name) if self.unmet.is_empty() => return drop(name),
             Some(name) => name,
             None => {
                 let name: Box<str> = up.account_name(account).into();
@@ -114,14 +97,12 @@ impl Outbound {
                 name
             }
         };
-        let waiting = self.unknown.remove(&name).unwrap_or_default();
-        self.unknown_count = self.unknown_count.saturating_sub(waiting.len());
-        for (subject, queue) in waiting {
+        for (wish, _) in self.unmet.take(&name) {
             let wanted = Wanted {
                 account,
                 origin: None,
-                subject: &subject,
-                queue: queue.as_deref(),
+                subject: &wish.subject,
+                queue: wish.queue.as_deref(),
             };
             up.subscribe_in(&wanted, 1);
         }
@@ -129,13 +110,10 @@ impl Outbound {
 
     /// Accounts came or went: what the peer wants of those that came counts from here on.
     pub(crate) fn on_accounts(&mut self, up: &mut dyn Upcalls) {
-        let names: Vec<_> = self.unknown.keys().cloned().collect();
-        for account in names
-            .iter()
-            .filter_map(|name| up.account(name))
-            .collect::<Vec<_>>()
-        {
-            self.meet(account, up);
+        for name in self.unmet.names() {
+            if let Some(account) = up.account(&name) {
+                self.meet(account, up);
+            }
         }
     }
 
@@ -165,10 +143,7 @@ impl Outbound {
                 queue,
                 ..
             } => self.on_unwanted(name, subject, *queue, up),
-            RouteOp::Account { name, wanted } => {
-                let told = self.accounts.entry((*name).into()).or_default();
-                told.is_refused = !wanted;
-            }
+            RouteOp::Account { name, wanted } => self.said.of_account(name, *wanted),
             // Messages go the other way.
             RouteOp::Message { .. } | RouteOp::Subscribe { .. } | RouteOp::Unsubscribe { .. } => {}
         }
@@ -176,27 +151,26 @@ impl Outbound {
 
     /// spec: nats-server v2.15.1 server/gateway.go `processGatewayRSub`
     fn on_wanted(&mut self, name: &str, subject: &str, queue: Option<&str>, up: &mut dyn Upcalls) {
-        let told = self.accounts.entry(name.into()).or_default();
-        told.is_refused = false;
+        self.said.of_account(name, true);
         if queue.is_none() {
-            told.no_interest.retain(|known| !matches(subject, known));
+            self.said.is_wanted(name, subject);
         }
-        match self.find(name, up) {
-            Some(account) => {
-                let wanted = Wanted {
-                    account,
-                    origin: None,
-                    subject,
-                    queue,
-                };
-                up.subscribe_in(&wanted, 1);
-            }
-            None if self.unknown_count < UNKNOWN_INTEREST_MAX => {
-                let waiting = self.unknown.entry(name.into()).or_default();
-                let is_new = waiting.insert((subject.into(), queue.map(Into::into)));
-                self.unknown_count += usize::from(is_new);
-            }
-            None => {}
+        if let Some(account) = self.find(name, up) {
+            let wanted = Wanted {
+                account,
+                origin: None,
+                subject,
+                queue,
+            };
+            return up.subscribe_in(&wanted, 1);
+        }
+        if self.unmet.add(name, Wish::new(None, subject, queue), 1) == Room::FullFromHere {
+            let cluster = &self.cluster;
+            let text = format!(
+                "gateway: {cluster:?} wants more in accounts that are unknown here than is kept; \
+                 its interest in {name:?} is not complete"
+            );
+            up.log(Level::Warn, text);
         }
     }
 
@@ -208,10 +182,8 @@ impl Outbound {
         queue: Option<&str>,
         up: &mut dyn Upcalls,
     ) {
-        let told = self.accounts.entry(name.into()).or_default();
-        let is_optimistic = told.mode == InterestMode::Optimistic;
-        if queue.is_none() && is_optimistic && told.no_interest.len() < NO_INTEREST_MAX {
-            told.no_interest.insert(subject.into());
+        if queue.is_none() {
+            self.said.is_unwanted(name, subject);
         }
         if let Some(account) = self.find(name, up) {
             up.unsubscribe_in(&Wanted {
@@ -220,23 +192,14 @@ impl Outbound {
                 subject,
                 queue,
             });
-        } else if let Some(waiting) = self.unknown.get_mut(name) {
-            let key = (subject.into(), queue.map(Into::into));
-            self.unknown_count -= usize::from(waiting.remove(&key));
-            if waiting.is_empty() {
-                self.unknown.remove(name);
-            }
+        } else {
+            self.unmet.remove(name, &Wish::new(None, subject, queue));
         }
     }
 
     /// All interest in an account is about to be told, or was.
     pub(crate) fn on_mode(&mut self, account: &str, mode: InterestMode) {
-        let told = self.accounts.entry(account.into()).or_default();
-        told.mode = mode;
-        told.is_refused = false;
-        if mode == InterestMode::InterestOnly {
-            told.no_interest.clear();
-        }
+        self.said.has_mode(account, mode);
     }
 
     /// Whether a message goes there though nobody there asked for it.
@@ -248,15 +211,7 @@ impl Outbound {
             return false;
         }
         let name = self.clusters.account_name(account);
-        let Some(told) = name.and_then(|name| self.accounts.get(&name)) else {
-            return true;
-        };
-        match told.mode {
-            InterestMode::InterestOnly => false,
-            InterestMode::Optimistic | InterestMode::Transitioning => {
-                !told.is_refused && !told.no_interest.contains(subject)
-            }
-        }
+        name.is_none_or(|name| self.said.takes_unasked(&name, subject))
     }
 
     pub(crate) fn deliver(
@@ -287,14 +242,7 @@ impl Outbound {
 
     /// For monitoring.
     pub(crate) fn accounts(&self) -> Vec<GatewayAccount> {
-        let accounts = self.accounts.iter();
-        accounts
-            .map(|(name, told)| GatewayAccount {
-                name: name.to_string(),
-                mode: told.mode,
-                no_interest: told.no_interest.len(),
-            })
-            .collect()
+        self.said.accounts()
     }
 
     pub(crate) const fn deadline(&self) -> Instant {

@@ -4,7 +4,7 @@ use frond_account::AccountId;
 use frond_clock::Instant;
 use frond_subject::Tree;
 
-use crate::limits::{RECENT_MAX, RECENT_TIME};
+use crate::limits::{RECENT_BYTES_MAX, RECENT_MAX, RECENT_TIME};
 
 /// The subscriptions that other clusters may not know yet: answers to them have to find the way
 /// by themselves.
@@ -22,6 +22,7 @@ struct Filters {
     tree: Tree<u64>,
     next: u64,
     ends: VecDeque<(Instant, u64, Box<str>)>,
+    bytes: usize,
 }
 
 impl Recent {
@@ -38,12 +39,14 @@ impl Recent {
             tree: Tree::new(),
             next: 0,
             ends: VecDeque::new(),
+            bytes: 0,
         });
         filters.forget(now);
         filters.next += 1;
         if filters.tree.insert(filter, filters.next) {
             let end = (now + RECENT_TIME, filters.next, filter.into());
             filters.ends.push_back(end);
+            filters.bytes += filter.len();
         }
     }
 
@@ -66,10 +69,14 @@ impl Recent {
 
 impl Filters {
     fn forget(&mut self, now: Instant) {
-        while self.ends.len() >= RECENT_MAX || self.ends.front().is_some_and(|end| end.0 <= now) {
+        while self.ends.len() >= RECENT_MAX
+            || self.bytes >= RECENT_BYTES_MAX
+            || self.ends.front().is_some_and(|end| end.0 <= now)
+        {
             let Some((_, id, filter)) = self.ends.pop_front() else {
                 return;
             };
+            self.bytes -= filter.len();
             self.tree.remove(&filter, &id);
         }
     }
@@ -93,5 +100,18 @@ mod tests {
         assert!(!recent.has(one, "other.1", almost) && !recent.has(AccountId(2), "inb.1", almost));
         assert!(!recent.has(one, "inb.1", start + RECENT_TIME));
         assert!(recent.accounts.is_empty());
+    }
+
+    #[test]
+    fn long_filters_take_no_more_than_their_room() {
+        let mut recent = Recent::new(Instant::START);
+        let (one, start) = (AccountId(1), Instant::START + RECENT_TIME);
+        let filter = |n: usize| format!("{n}.{}", "x".repeat(4_000));
+        for n in 0..3_000 {
+            recent.came(one, &filter(n), start);
+        }
+        let filters = recent.accounts.get(&one).unwrap();
+        assert!(filters.bytes <= RECENT_BYTES_MAX + 5_000 && filters.ends.len() > 900);
+        assert!(recent.has(one, &filter(2_999), start) && !recent.has(one, &filter(0), start));
     }
 }

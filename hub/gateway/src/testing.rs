@@ -22,6 +22,8 @@ pub(crate) struct World {
     pub(crate) now: Now,
     pub(crate) closed: BTreeMap<Conn, String>,
     pub(crate) logs: Vec<String>,
+    /// Accounts that somebody is to find.
+    pub(crate) looked_up: Vec<String>,
     /// Dials that nobody answered yet, with where to.
     pub(crate) dials: VecDeque<(LinkId, String)>,
     written: BTreeMap<Conn, Vec<u8>>,
@@ -68,6 +70,7 @@ impl World {
             now: Now::default(),
             closed: BTreeMap::new(),
             logs: Vec::new(),
+            looked_up: Vec::new(),
             dials: VecDeque::new(),
             written: BTreeMap::new(),
             conns: 0,
@@ -185,6 +188,7 @@ impl World {
                     self.dials.push_back((link, format!("{host}:{port}")));
                 }
                 Output::Log { text, .. } => self.logs.push(text),
+                Output::LookUp(name) => self.looked_up.push(name),
                 Output::Secure { .. }
                 | Output::Pack(_)
                 | Output::Internal { .. }

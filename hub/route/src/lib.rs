@@ -12,7 +12,6 @@ mod pool;
 mod route;
 mod session;
 mod target;
-mod unknown;
 
 pub use mesh::Mesh;
 pub use plan::Plan;

@@ -31,8 +31,5 @@ pub(crate) const PEERS_MAX: usize = 1024;
 /// Urls of one server that clients are told.
 pub(crate) const CLIENT_URLS_MAX: usize = 64;
 
-/// Interest in accounts that this server doesn't know yet, in bytes per connection.
-pub(crate) const UNKNOWN_INTEREST_BYTES_MAX: usize = 16 * 1024 * 1024;
-
 /// Length of nats-server's nonces.
 pub(crate) const NONCE_CHARS: usize = 15;

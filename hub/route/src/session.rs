@@ -2,8 +2,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use frond_account::{AccountId, Permissions, SubjectRules};
 use frond_broker::{
-    Beat, InterestChange, Level, LinkKind, LinkPeer, Pulse, Sent, Source, Subjects, Upcalls, Via,
-    Wanted,
+    Beat, InterestChange, Level, LinkKind, LinkPeer, Pulse, Room, Sent, Source, Subjects, Unmet,
+    Upcalls, Via, Wanted, Wish,
 };
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
@@ -11,7 +11,6 @@ use frond_wire::{Message, RouteOp, ServerInfo, SubjectPermission, encode};
 
 use crate::interests::{Interests, Teller};
 use crate::mesh::{Mesh, Place};
-use crate::unknown::{Room, Unknown, Wish};
 
 /// One connection after its handshake: the same at both ends.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) struct Session {
     accounts: HashMap<AccountId, Met>,
     interests: Interests,
     /// What the peer wants in accounts that aren't known here yet.
-    unknown: Unknown,
+    unmet: Unmet,
     pulse: Pulse,
 }
 
@@ -112,7 +111,7 @@ impl Session {
             peer,
             accounts: HashMap::new(),
             interests: Interests::default(),
-            unknown: Unknown::default(),
+            unmet: Unmet::default(),
             pulse,
         }
     }
@@ -149,11 +148,11 @@ impl Session {
 
     /// Accounts came or went: what the peer wants of those that came counts from here on.
     pub(crate) fn on_accounts(&mut self, up: &mut dyn Upcalls) {
-        for name in self.unknown.names() {
+        for name in self.unmet.names() {
             let Some(account) = up.account(&name) else {
                 continue;
             };
-            for (wish, weight) in self.unknown.take(&name) {
+            for (wish, weight) in self.unmet.take(&name) {
                 let wanted = Wanted {
                     account,
                     origin: wish.origin.as_deref(),
@@ -305,13 +304,18 @@ impl Session {
         }
         let name = name.to_owned();
         let wish = Wish::new(origin, subject, queue);
-        if self.unknown.add(&name, wish, weight) == Room::FullFromHere {
-            let peer = &self.peer.name;
-            let text = format!(
-                "route: server {peer:?} wants more in accounts that are unknown here than is kept; \
-                 its interest in {name:?} is not complete"
-            );
-            up.log(Level::Warn, text);
+        match self.unmet.add(&name, wish, weight) {
+            // Others of the cluster are told by gateways what is wanted in it.
+            Room::First => up.look_up(&name),
+            Room::FullFromHere => {
+                let peer = &self.peer.name;
+                let text = format!(
+                    "route: server {peer:?} wants more in accounts that are unknown here than is \
+                     kept; its interest in {name:?} is not complete"
+                );
+                up.log(Level::Warn, text);
+            }
+            Room::Enough | Room::Full => {}
         }
     }
 
@@ -335,8 +339,7 @@ impl Session {
             });
         }
         let name = name.to_owned();
-        self.unknown
-            .remove(&name, &Wish::new(origin, subject, queue));
+        self.unmet.remove(&name, &Wish::new(origin, subject, queue));
     }
 
     /// The account of an operation: named, or that of this connection.

@@ -153,6 +153,7 @@ impl World {
                 Output::LinkConnected(_)
                 | Output::LinkDisconnected(_)
                 | Output::Rejected(_)
+                | Output::LookUp(_)
                 | Output::Population(_) => {}
             }
         }
@@ -185,6 +186,7 @@ impl World {
             | Output::LinkConnected(_)
             | Output::LinkDisconnected(_)
             | Output::Rejected(_)
+            | Output::LookUp(_)
             | Output::Population(_) => None,
         });
         messages.collect()

@@ -10,7 +10,7 @@ use frond_config::Resolver;
 use frond_wire::Message;
 
 use super::ClaimsWish;
-use crate::limits::{LOOKUP_WAITERS_MAX, LOOKUPS_MAX};
+use crate::limits::{FOREIGN_LOOKUPS_MAX, LOOKUP_WAITERS_MAX, LOOKUPS_MAX};
 use crate::{Node, Output};
 
 /// An account that somebody waits for.
@@ -43,6 +43,8 @@ pub(crate) enum Waiter {
     Importer(String),
     /// A remote of ours: it is looked up until it is there.
     Remote,
+    /// A link, whose peer speaks of it.
+    Link,
     /// Nobody in particular.
     Nobody,
 }
@@ -97,7 +99,12 @@ impl Node {
             }
             return self.tell_waiter(now, key, waiter, Err("too many wait for the account"));
         }
-        if claims.lookups.len() >= LOOKUPS_MAX {
+        let most = match waiter {
+            // Whoever logs in comes first.
+            Waiter::Link => FOREIGN_LOOKUPS_MAX,
+            Waiter::Peer(..) | Waiter::Importer(_) | Waiter::Remote | Waiter::Nobody => LOOKUPS_MAX,
+        };
+        if claims.lookups.len() >= most {
             return self.tell_waiter(now, key, waiter, Err("too many account lookups"));
         }
         if !matches!(waiter, Waiter::Nobody) && self.is_here(key) {
@@ -289,6 +296,7 @@ impl Node {
                     }
                 }
             }
+            Waiter::Link => self.foreign_settled(now, key, result.is_ok()),
             Waiter::Nobody => {}
         }
     }

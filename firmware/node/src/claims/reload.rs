@@ -55,6 +55,7 @@ impl Node {
         let mut new = Claims::new(resolver, claims.inbox.clone());
         core::mem::swap(&mut new.lookups, &mut claims.lookups);
         core::mem::swap(&mut new.wanted, &mut claims.wanted);
+        core::mem::swap(&mut new.foreign, &mut claims.foreign);
         core::mem::swap(&mut new.pending, &mut claims.pending);
         new.retry_at = claims.retry_at;
         new.next_ticket = claims.next_ticket;

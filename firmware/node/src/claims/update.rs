@@ -193,9 +193,12 @@ impl Node {
         }
     }
 
+    /// Whether somebody here has it, or another server speaks of it.
     fn is_in_use(&self, key: &str) -> bool {
         let directory = self.broker.directory();
         let id = directory.find(key);
+        let claims = self.claims.as_ref();
         id.is_some_and(|id| directory.claimed(id).is_some())
+            || claims.is_some_and(|claims| claims.foreign.misses(key))
     }
 }

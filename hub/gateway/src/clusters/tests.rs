@@ -50,3 +50,21 @@ fn clusters_are_asked_by_their_distance_and_reached_once() {
     clusters.lose("GC", LinkId(2));
     assert_eq!(clusters.nearest_first(), [LinkId(1)]);
 }
+
+#[test]
+fn news_of_clusters_take_no_more_than_their_room() {
+    let clusters = clusters(&[("GB", "b:1")], false);
+    let host = |n: usize| format!("{n}.{}:1", "x".repeat(240));
+    for n in 0..20_000 {
+        clusters.hear_of(&format!("G{}", n % 1_000), &[host(n)]);
+        clusters.place("GB", &[host(n)]);
+    }
+    let held = |clusters: &Clusters| clusters.0.borrow().news_bytes;
+    assert!(held(&clusters) <= NEWS_BYTES_MAX && held(&clusters) > NEWS_BYTES_MAX / 2);
+    for n in 0..1_000 {
+        clusters.forget(&format!("G{n}"));
+    }
+    let rest: usize = clusters.urls("GB").iter().map(String::len).sum();
+    assert!(held(&clusters) <= rest);
+    assert_eq!(clusters.hear_of("GX", &[host(1)]), News::New);
+}

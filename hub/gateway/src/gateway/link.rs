@@ -316,7 +316,7 @@ impl Gateway {
         let (mode, which) = match info.gateway_cmd {
             0 => {
                 self.clusters.place(&info.gateway, &info.gateway_urls);
-                return;
+                return self.flood(up);
             }
             ALL_BEGINS => (InterestMode::Transitioning, "start"),
             ALL_COMPLETE => (InterestMode::InterestOnly, "complete"),

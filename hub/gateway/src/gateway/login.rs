@@ -6,6 +6,7 @@ use frond_clock::Instant;
 use frond_wire::RouteConnect;
 
 use super::{Gateway, State, WRONG_GATEWAY};
+use crate::plan::Plan;
 
 impl Gateway {
     pub(super) fn on_connect(&mut self, json: &[u8], until: Instant, up: &mut dyn Upcalls) {
@@ -44,19 +45,22 @@ impl Gateway {
             let text = "attempted to connect to gateway port";
             return self.refuse(Some(text), "Wrong Port", up);
         }
-        let is_unknown = self
-            .clusters
-            .planned(|plan| plan.reject_unknown && !plan.names(&connect.gateway));
-        if is_unknown {
-            let text = format!(
-                "gateway: Rejecting connection from gateway {:?}",
-                connect.gateway
-            );
-            up.log(Level::Error, text);
-            let own = self.clusters.planned(|plan| plan.name.clone());
-            let text = format!("Connection to gateway {own:?} rejected");
-            return self.refuse(Some(&text), WRONG_GATEWAY, up);
+        if self.is_welcome(&connect.gateway, up) {
+            self.state = State::AwaitingPeer { until };
         }
-        self.state = State::AwaitingPeer { until };
+    }
+
+    /// Whether a cluster of this name may call; else it is told.
+    pub(super) fn is_welcome(&mut self, cluster: &str, up: &mut dyn Upcalls) -> bool {
+        let is_unknown = |plan: &Plan| plan.reject_unknown && !plan.names(cluster);
+        if !self.clusters.planned(is_unknown) {
+            return true;
+        }
+        let text = format!("gateway: Rejecting connection from gateway {cluster:?}");
+        up.log(Level::Error, text);
+        let own = self.clusters.planned(|plan| plan.name.clone());
+        let text = format!("Connection to gateway {own:?} rejected");
+        self.refuse(Some(&text), WRONG_GATEWAY, up);
+        false
     }
 }

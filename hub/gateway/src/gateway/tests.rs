@@ -133,6 +133,29 @@ fn callers_that_may_not_come_are_told_why() {
 }
 
 #[test]
+fn the_name_that_counts_is_looked_at_too() {
+    let mut world = World::new(&["GB"], |plan| plan.reject_unknown = true);
+    let conn = world.accept();
+    world.read(conn);
+    let hello = "CONNECT {\"gateway\":\"GB\"}\r\n".to_owned();
+    let said = world.ask(conn, &(hello + &greeting("GX")));
+    assert_eq!(said, "-ERR 'Connection to gateway \"GA\" rejected'\r\n");
+    assert_eq!(world.closed[&conn], "Wrong Gateway");
+    assert!(!world.clusters.is_called_by("GX"));
+}
+
+#[test]
+fn accounts_that_others_speak_of_are_looked_up_once() {
+    let mut world = World::new(&["GB"], |_| {});
+    let (conn, _) = world.called_by("GB");
+    let said = world.ask(conn, "RMSG X f 1\r\nm\r\nRMSG X f 1\r\nm\r\n");
+    assert_eq!(
+        (said.as_str(), world.looked_up.as_slice()),
+        ("A- X\r\n", &["X".to_owned()][..])
+    );
+}
+
+#[test]
 fn interest_that_comes_over_the_wrong_end_closes_it() {
     let mut world = World::new(&["GB"], |_| {});
     let (conn, _) = world.called_by("GB");

@@ -55,6 +55,7 @@ impl World {
                 | Output::LinkConnected(_)
                 | Output::LinkDisconnected(_)
                 | Output::Rejected(_)
+                | Output::LookUp(_)
                 | Output::Population(_) => {}
             }
         }
