@@ -18,6 +18,7 @@ pub(crate) enum Call {
     Closed(Box<str>),
     Time,
     Leaving,
+    Reconfigured,
     Neighbours,
     Cluster(Box<ServerInfo>),
     Offered,
@@ -139,6 +140,9 @@ impl Broker {
                 Call::Neighbours => self.call(id, |link, _, up| link.neighbours_changed(up)),
                 Call::Cluster(told) => self.call(id, |link, _, up| link.cluster_told(&told, up)),
                 Call::Accounts => self.call(id, |link, _, up| link.accounts_changed(up)),
+                Call::Reconfigured => {
+                    self.call(id, |link, now, up| link.reconfigured(now, up));
+                }
                 Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
                 Call::Offered => self.call(id, |link, _, up| link.offered(up)),
                 Call::Verdict(verdict) => {

@@ -82,6 +82,9 @@ pub trait Link: Debug {
     /// Accounts came or went.
     fn accounts_changed(&mut self, _up: &mut dyn Upcalls) {}
 
+    /// The configuration of links of its kind is another, and this one stays.
+    fn reconfigured(&mut self, _now: Now, _up: &mut dyn Upcalls) {}
+
     /// This server leads its clients away: a peer that could take them is told.
     fn leaving(&mut self, _up: &mut dyn Upcalls) {}
 
@@ -157,6 +160,8 @@ pub trait Upcalls {
     fn subscribe_in(&mut self, wanted: &Wanted<'_>, weight: u32);
     /// It no longer wants them.
     fn unsubscribe_in(&mut self, wanted: &Wanted<'_>);
+    /// Of what the peer wanted only that goes on for which `keeps` says so.
+    fn retain_wanted(&mut self, _keeps: &mut dyn FnMut(&Wanted<'_>) -> bool) {}
     /// A message from the peer of a link of all accounts; `origin` is the cluster of the
     /// leafnode it came from.
     fn publish_in(

@@ -14,6 +14,7 @@ use crate::interest::{Owner, SubId};
 use crate::link_login::{Pending, Said};
 use crate::{
     Arrival, Broker, Conn, Link, LinkId, LinkKind, LinkPeer, LinkStatus, Output, Security, Source,
+    Wanted,
 };
 
 /// A link and what the broker knows of it.
@@ -43,12 +44,23 @@ pub(crate) struct LinkSlot {
 }
 
 /// What the peer of a link asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SubKey {
     pub(crate) account: AccountId,
     pub(crate) subject: Box<str>,
     pub(crate) queue: Option<Box<str>>,
     pub(crate) origin: Option<Box<str>>,
+}
+
+impl SubKey {
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            account: self.account,
+            origin: self.origin.as_deref(),
+            subject: &self.subject,
+            queue: self.queue.as_deref(),
+        }
+    }
 }
 
 /// Whose messages a link carries.

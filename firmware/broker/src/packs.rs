@@ -98,6 +98,39 @@ impl Packs {
         }
     }
 
+    /// This end wants something else from here on; false: both ends have to agree anew.
+    ///
+    /// spec: nats-server v2.15.1 server/reload.go `clusterOption.Apply`
+    pub fn change(
+        &mut self,
+        wish: &Compression,
+        rtt: Option<Duration>,
+        up: &mut dyn Upcalls,
+    ) -> bool {
+        if self.wish == *wish {
+            return true;
+        }
+        let before = match self.agreed {
+            Some(Agreed::Packed(before)) => before,
+            Some(Agreed::NotSupported) => {
+                self.wish = wish.clone();
+                return true;
+            }
+            Some(Agreed::Off) | None => return false,
+        };
+        let packing = match wish {
+            Compression::NotSupported | Compression::Off | Compression::Accept => return false,
+            Compression::Fixed(packing) => *packing,
+            Compression::Auto(_) => rtt.and_then(|rtt| wish.for_rtt(rtt)).unwrap_or(before),
+        };
+        self.wish = wish.clone();
+        if packing != before {
+            self.agreed = Some(Agreed::Packed(packing));
+            up.pack(packing);
+        }
+        true
+    }
+
     /// As it is called in `CONNECT` and in monitoring.
     #[must_use]
     pub const fn name(&self) -> &'static str {

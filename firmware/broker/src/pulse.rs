@@ -49,6 +49,12 @@ impl Pulse {
         self
     }
 
+    /// Pings go out as often as this from the next one on.
+    pub const fn retune(&mut self, interval: Duration, outstanding_max: u32) {
+        self.interval = interval;
+        self.outstanding_max = outstanding_max;
+    }
+
     /// Bytes came.
     pub const fn heard(&mut self) {
         self.outstanding = 0;

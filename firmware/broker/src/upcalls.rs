@@ -244,6 +244,10 @@ impl Upcalls for Up<'_> {
         self.broker.link_unsubscribe(self.id, wanted);
     }
 
+    fn retain_wanted(&mut self, keeps: &mut dyn FnMut(&Wanted<'_>) -> bool) {
+        self.broker.retain_wanted(self.id, keeps);
+    }
+
     fn publish_in(
         &mut self,
         account: AccountId,

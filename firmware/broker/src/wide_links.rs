@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use frond_account::AccountId;
+use frond_clock::Now;
 use frond_wire::{Dialect, Message};
 
 use crate::calls::Call;
@@ -108,6 +109,28 @@ impl Broker {
     fn tell_all(&mut self, call: fn() -> Call) {
         for id in self.links.keys().copied().collect::<Vec<_>>() {
             self.tell(id, call());
+        }
+    }
+
+    /// The configuration of links of a kind is another from here on; they stay.
+    pub fn reconfigured(&mut self, now: Now, kind: LinkKind) {
+        self.now = now;
+        let links = self.links.iter().filter(|(_, slot)| slot.kind == kind);
+        for id in links.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.tell(id, Call::Reconfigured);
+        }
+        self.settle();
+    }
+
+    pub(crate) fn retain_wanted(&mut self, id: LinkId, keeps: &mut dyn FnMut(&Wanted<'_>) -> bool) {
+        let Some(link) = self.links.get(&id) else {
+            return;
+        };
+        let mut gone: Vec<SubKey> = link.subs.keys().cloned().collect();
+        gone.retain(|key| !keeps(&key.wanted()));
+        gone.sort_unstable();
+        for key in gone {
+            self.link_unsubscribe(id, &key.wanted());
         }
     }
 

@@ -32,7 +32,7 @@ pub struct Routes {
     pub dial: Vec<Box<dyn Link>>,
     /// Makes the accepting end of a connection.
     pub accept: Box<dyn Fn() -> Box<dyn Link>>,
-    /// Goes by another list of servers from here on.
+    /// Goes by another configuration from here on.
     pub change: Box<dyn Fn(&ClusterSeed<'_>) -> RouteChange>,
     /// What the cluster is called.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Routes {
     pub is_dynamic: bool,
 }
 
-/// What another list of servers means.
+/// What another configuration means for the servers that are dialed.
 #[derive(Debug)]
 pub struct RouteChange {
     /// Servers that are not to be dialed any more, as the links to them name them.
@@ -82,22 +82,27 @@ impl Node {
         }
     }
 
-    /// The `cluster` block is another. With other servers to dial the rest stays as it is; else
-    /// all routes end, and those that are wanted now begin.
+    /// The `cluster` block is another. Routes that are up take over what is different, unless it
+    /// is their number or what they are: then all end, and those that are wanted now begin.
+    ///
+    /// spec: nats-server v2.15.1 server/reload.go `clusterOption.Apply`, `reloadClusterPoolAndAccounts`
     pub(crate) fn reload_routes(&mut self, now: Now, former: &Cluster) {
-        let dials_others = Cluster {
-            routes: self.config.cluster.routes.clone(),
-            ..former.clone()
+        let is_like = {
+            let new = &self.config.cluster;
+            (&former.name, &former.pool_size, &former.accounts)
+                == (&new.name, &new.pool_size, &new.accounts)
+                && former.tls.is_some() == new.tls.is_some()
         };
-        if dials_others == self.config.cluster {
-            return self.change_routes(now);
+        if is_like {
+            self.change_routes(now);
+            return self.broker.reconfigured(now, LinkKind::Route);
         }
         self.broker.detach_all(now, LinkKind::Route);
         self.set_route_port(now, self.ports.route);
         self.dial_routes(now);
     }
 
-    /// spec: nats-server v2.15.1 server/reload.go `routesOption`
+    /// spec: nats-server v2.15.1 server/reload.go `routesOption.Apply`
     fn change_routes(&mut self, now: Now) {
         let Some(routes) = &self.routes else {
             return;

@@ -76,7 +76,15 @@ impl Interests {
 
     /// Calls `each` for all that the peer was told, in order, with its weight.
     pub(crate) fn each(&self, each: &mut dyn FnMut(AccountId, Told<'_>, u32)) {
-        let mut counts: Vec<_> = self.counts.iter().collect();
+        self.each_beyond(&Self::default(), each);
+    }
+
+    /// The same of what it was not told by another account.
+    pub(crate) fn each_beyond(&self, other: &Self, each: &mut dyn FnMut(AccountId, Told<'_>, u32)) {
+        let counts = self.counts.iter();
+        let mut counts: Vec<_> = counts
+            .filter(|(key, _)| !other.counts.contains_key(*key))
+            .collect();
         counts.sort_unstable();
         for (key, count) in counts {
             let mut words = key.split(' ');

@@ -15,8 +15,9 @@ pub(crate) const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two attempts to dial a configured server, and before a lost route is dialed again.
 pub(crate) const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A server that was only heard of is dialed for so long after it was last there. Stock servers
-/// give up after `connect_retries`, and a short break between two of them lasts until a restart.
+/// A server that was only heard of is dialed for so long after it was last there, unless
+/// `connect_retries` says how often. Stock servers give up at once without it, and a short break
+/// between two of them lasts until a restart.
 pub(crate) const TOLD_KEPT_FOR: Duration = Duration::from_secs(3_600);
 
 /// With `connect_backoff`, or to a server that was only heard of, the attempts get as rare as this.

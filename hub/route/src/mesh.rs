@@ -1,3 +1,4 @@
+mod change;
 mod peer;
 
 use core::cell::RefCell;
@@ -31,6 +32,8 @@ struct State {
     /// Servers that were heard of and are being dialed, by id and account.
     coming: BTreeSet<(Box<str>, Option<String>)>,
     is_leaving: bool,
+    /// Times that something else was asked of callers.
+    logins: u64,
 }
 
 /// What the cluster is called.
@@ -111,41 +114,8 @@ impl Mesh {
             peers: BTreeMap::new(),
             coming: BTreeSet::new(),
             is_leaving: false,
+            logins: 0,
         })))
-    }
-
-    /// One route for each configured server and each account with a connection of its own.
-    #[must_use]
-    pub fn configured(&self) -> Vec<Box<dyn Link>> {
-        let targets = self.planned(|plan| plan.targets.clone());
-        self.routes_to(&targets)
-    }
-
-    /// Goes by a plan with other servers to dial: who is to be dialed no more, as routes to them
-    /// show it, and a route to each that was not.
-    #[must_use]
-    pub fn change(&self, plan: Plan) -> (Vec<String>, Vec<Box<dyn Link>>) {
-        let former = core::mem::replace(&mut self.0.borrow_mut().plan, plan);
-        let targets = self.planned(|plan| plan.targets.clone());
-        let without = |some: &[Target], others: &[Target]| -> Vec<Target> {
-            let new = some.iter().filter(|target| !others.contains(target));
-            new.cloned().collect()
-        };
-        let gone = without(&former.targets, &targets);
-        let come = without(&targets, &former.targets);
-        let gone = gone.iter().map(ToString::to_string).collect();
-        (gone, self.routes_to(&come))
-    }
-
-    fn routes_to(&self, targets: &[Target]) -> Vec<Box<dyn Link>> {
-        let plan = self.plan();
-        let accounts = || core::iter::once(None).chain(plan.pinned.iter().map(Some));
-        let wanted = targets
-            .iter()
-            .flat_map(|target| accounts().map(move |account| (target, account)));
-        wanted
-            .map(|(target, account)| self.route_to(target, account.cloned(), Reason::Configured))
-            .collect()
     }
 
     /// The accepting end of a connection, by the connection's number.

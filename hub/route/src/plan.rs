@@ -33,7 +33,7 @@ pub struct Plan {
     pub(crate) permissions: Option<Permissions>,
     /// Clients are not told of other servers, nor others of where clients find this one.
     pub no_advertise: bool,
-    /// Further attempts to dial a server that was only heard of.
+    /// Further attempts to dial a server that was only heard of; 0: for as long as is sensible.
     pub connect_retries: u64,
     /// Attempts to dial a configured server get rarer.
     pub connect_backoff: bool,
@@ -89,6 +89,12 @@ impl Plan {
             tls: cluster.tls.is_some(),
             headers: !config.no_header_support,
         }
+    }
+
+    /// Whether callers have to show the same as by another plan.
+    pub(crate) fn asks_as(&self, other: &Self) -> bool {
+        (&self.user, &self.password) == (&other.user, &other.password)
+            && self.login.by_certificate == other.login.by_certificate
     }
 
     /// Who this server is to another of the cluster, when nobody says.

@@ -3,15 +3,17 @@ mod gossip;
 mod hello;
 mod link;
 mod login;
+mod renewal;
 
 use core::net::IpAddr;
 
 use frond_broker::{Doorway, Level, LinkId, Packs, ServerUrls, Settled, Upcalls};
 use frond_clock::{Instant, Now};
-use frond_wire::{ServerInfo, encode};
+use frond_wire::{RouteConnect, ServerInfo, SubjectPermission, encode};
 
 use crate::limits::{BACKOFF_MAX, GREETING_TIMEOUT, RECONNECT_INTERVAL};
 use crate::mesh::{Asked, Joined, Mesh, NoPlace, Parked, Place};
+use crate::plan::Plan;
 use crate::session::{PeerFacts, Session};
 use crate::target::Target;
 
@@ -30,6 +32,10 @@ pub struct Route {
     last_error: Option<String>,
     /// Where a peer waits that dialed, while its password is compared.
     door: Doorway,
+    /// As whom it came in, and what callers had to show then.
+    caller: Option<(Box<RouteConnect>, u64)>,
+    /// What the peer was told that we take and give.
+    told: (Option<SubjectPermission>, Option<SubjectPermission>),
 }
 
 /// Who opened the connection.
@@ -175,13 +181,18 @@ impl Route {
             said: None,
             last_error: None,
             door: Doorway::new(),
+            caller: None,
+            told: (None, None),
         }
     }
 
     /// Connected: a dialer says who it is, and unless it has to choose a place first, all.
     fn greet(&mut self, now: Now, up: &mut dyn Upcalls) {
         let until = now.mono + GREETING_TIMEOUT;
-        let wish = self.mesh.planned(|plan| plan.compression.clone());
+        let (wish, told) = self
+            .mesh
+            .planned(|plan| (plan.compression.clone(), plan.told()));
+        self.told = told;
         self.packs = Some(Packs::new(&wish, now.mono, up));
         match &self.side {
             Side::Accepted => {
@@ -327,6 +338,7 @@ impl Route {
         let (delays, compression) = (self.delays_info(), self.compression());
         if let Side::Dialed(dialed) = &mut self.side {
             if delays {
+                self.told = self.mesh.planned(Plan::told);
                 let mut own = hello::info(&self.mesh, Some(dialed), compression, up);
                 if let Place::Pool(index) = &place {
                     own.route_pool_idx = i64::try_from(*index).unwrap_or(i64::MAX);

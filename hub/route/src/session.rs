@@ -153,6 +153,9 @@ impl Session {
                 continue;
             };
             for (wish, weight) in self.unmet.take(&name) {
+                if !self.mesh.planned(|plan| plan.may_export(&wish.subject)) {
+                    continue;
+                }
                 let wanted = Wanted {
                     account,
                     origin: wish.origin.as_deref(),
@@ -207,6 +210,37 @@ impl Session {
         };
         self.interests
             .update(Teller { account, origin }, change, out);
+    }
+
+    /// The plan is another: what is wanted of the peer by it is told, and what is not is taken
+    /// back; what the peer may have no more it gets no more.
+    pub(crate) fn renew(&mut self, up: &mut dyn Upcalls) {
+        let (interval, outstanding) = self
+            .mesh
+            .planned(|plan| (plan.ping_interval, plan.pings_outstanding_max));
+        self.pulse.retune(interval, outstanding);
+        let former = core::mem::take(&mut self.interests);
+        let mut told_already = Vec::new();
+        up.each_interest(&mut |change| self.tell(change, &mut told_already));
+        let is_pinned = matches!(self.place, Place::Pinned(_));
+        let mut out = Vec::new();
+        let name_of = |account: AccountId| {
+            let met = self.accounts.get(&account);
+            met.filter(|_| !is_pinned).map(|met| &*met.name)
+        };
+        former.each_beyond(&self.interests, &mut |account, told, _| {
+            let (name, origin) = (name_of(account), told.origin);
+            encode::route_unsub(&mut out, name, origin, told.subject, told.queue);
+        });
+        self.interests
+            .each_beyond(&former, &mut |account, told, weight| {
+                let queue = told.queue.map(|queue| (queue, weight));
+                let (name, origin) = (name_of(account), told.origin);
+                encode::route_sub(&mut out, name, origin, told.subject, queue);
+            });
+        up.out().extend_from_slice(&out);
+        let mesh = self.mesh.clone();
+        up.retain_wanted(&mut |wanted| mesh.planned(|plan| plan.may_export(wanted.subject)));
     }
 
     /// The peer takes and gives other subjects than before: what it gives since, and did not, it

@@ -63,12 +63,13 @@ impl Route {
             // The first attempt after a loss comes soon.
             Reason::Told { .. } | Reason::Further { .. } if was_up => jitter,
             Reason::Told { server_id, .. } if dialed.attempts > retries => {
-                if now.mono.since(down_since) >= TOLD_KEPT_FOR {
+                // An operator who says how often means it.
+                if retries > 0 || now.mono.since(down_since) >= TOLD_KEPT_FOR {
                     self.mesh.give_up(server_id, account);
                     self.state = State::Ended;
                     return up.detach();
                 }
-                rarer(dialed.attempts - retries) + jitter
+                rarer(dialed.attempts) + jitter
             }
             // The pool grows again when the first connection is there again.
             Reason::Further { server_id, .. } if !self.mesh.has(server_id) => {

@@ -136,6 +136,10 @@ impl Link for Route {
         }
     }
 
+    fn reconfigured(&mut self, now: Now, up: &mut dyn Upcalls) {
+        self.renew(now, up);
+    }
+
     fn leaving(&mut self, up: &mut dyn Upcalls) {
         self.mesh.leave_slowly();
         if matches!(self.state, State::Up { .. }) {

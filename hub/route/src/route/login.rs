@@ -23,38 +23,54 @@ impl Route {
             );
             return self.refuse(Some(&text), "Wrong Gateway", up);
         }
+        let admission = self.judge(connect, up);
+        self.on_admission(admission, until, up);
+    }
+
+    pub(super) fn judge(&mut self, connect: RouteConnect, up: &mut dyn Upcalls) -> Admission {
         let cert = up.peer_cert();
         let entry = self.mesh.planned(|plan| {
             let (user, password) = (&connect.user, &connect.pass);
             plan.login.judge(user, password, cert.as_ref())
         });
         let compare = |hash: &str, password: &str| up.compare(hash, password);
-        let admission = self.door.knock(connect, entry, compare);
-        self.on_admission(admission, until, up);
+        self.door.knock(connect, entry, compare)
     }
 
     /// Its password was compared.
     pub(super) fn on_verdict(&mut self, verdict: &LinkVerdict, up: &mut dyn Upcalls) {
         let admission = self.door.decide(verdict);
-        if let State::AwaitingConnect { until } = &self.state {
-            let until = *until;
-            self.on_admission(admission, until, up);
+        match &self.state {
+            State::AwaitingConnect { until } => {
+                let until = *until;
+                self.on_admission(admission, until, up);
+            }
+            State::AwaitingPeer { .. } | State::Up { .. } => {
+                self.stays(admission, up);
+            }
+            State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::Waiting { .. }
+            | State::Parked { .. }
+            | State::Ended => {}
         }
     }
 
     fn on_admission(&mut self, admission: Admission, until: Instant, up: &mut dyn Upcalls) {
         match admission {
-            Admission::Admitted(connect) => self.admit(&connect, until, up),
+            Admission::Admitted(connect) => self.admit(connect, until, up),
             Admission::Refused => self.refuse(Some(REFUSED_TEXT), REFUSED_CAUSE, up),
             Admission::Pending => {}
         }
     }
 
-    fn admit(&mut self, connect: &RouteConnect, until: Instant, up: &mut dyn Upcalls) {
+    fn admit(&mut self, connect: Box<RouteConnect>, until: Instant, up: &mut dyn Upcalls) {
         let name = (connect.cluster.as_str(), connect.cluster_dynamic);
         if let Err(text) = hello::agree(&self.mesh, &connect.name, name, up) {
             return self.refuse(Some(&text), "Cluster Name Conflict", up);
         }
+        self.caller = Some((connect, self.mesh.logins()));
         self.state = State::AwaitingPeer { until };
     }
 }

@@ -207,3 +207,138 @@ async fn a_server_that_gives_more_is_asked_for_it() {
         reaches(&there, "b.more").await;
     }
 }
+
+/// What servers take over while they run is no reason to leave each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_change_in_place_leaves_routes_alone() {
+    for kinds in [
+        [Kind::Hub, Kind::Real],
+        [Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub],
+    ] {
+        let mesh = Mesh::new(&kinds, "", "");
+        mesh.meshed();
+        let pooled = || {
+            wait_for("the whole pool", BOUND, || {
+                let numbers = numbers(&mesh, 1, "s0");
+                (numbers.len() >= 4).then_some(numbers)
+            })
+        };
+        let before = pooled();
+        let former = config_of(&mesh, 1);
+        for words in [
+            "connect_retries: 5, connect_backoff: true",
+            "no_advertise: true",
+            "advertise: \"127.0.0.1\"",
+            "ping_interval: \"3s\", ping_max: 5",
+            "permissions { import: \"a.>\", export: \"b.>\" }",
+        ] {
+            let changed = former.replace("cluster {", &format!("cluster {{ {words}\n"));
+            mesh.reload(1, &changed);
+            assert_eq!(pooled(), before, "{kinds:?} {words}");
+        }
+        mesh.reload(1, &former);
+        assert_eq!(pooled(), before, "{kinds:?}");
+    }
+}
+
+/// Interest that a server may no longer take or give ends, and comes back with the right to it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_and_given_follows_a_reload() {
+    for kinds in [
+        [Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub],
+        [Kind::Hub, Kind::Real],
+    ] {
+        let mesh = Mesh::new(&kinds, "", "");
+        mesh.meshed();
+        let (far, near) = (
+            connect(&mesh.servers[0]).await,
+            connect(&mesh.servers[1]).await,
+        );
+        echo(&far, "out.x").await;
+        echo(&near, "in.x").await;
+        reaches(&near, "out.x").await;
+        reaches(&far, "in.x").await;
+        let former = config_of(&mesh, 1);
+        let rules =
+            "permissions { import: { deny: [ \"in.>\" ] }, export: { deny: [ \"out.>\" ] } }";
+        mesh.reload(
+            1,
+            &former.replace("cluster {", &format!("cluster {{ {rules}\n")),
+        );
+        for (asker, subject) in [(&near, "out.x"), (&far, "in.x")] {
+            interop::wait_for_async(
+                &format!("{kinds:?}: nobody on {subject}"),
+                BOUND,
+                async || {
+                    let answer = asker.request(subject, "x".into());
+                    let answer = tokio::time::timeout(Duration::from_secs(2), answer).await;
+                    matches!(answer, Ok(Err(_)) | Err(_)).then_some(())
+                },
+            )
+            .await;
+        }
+        mesh.reload(1, &former);
+        reaches(&near, "out.x").await;
+        reaches(&far, "in.x").await;
+    }
+}
+
+/// Callers that show what was right before go; who calls others itself stays with them.
+#[test]
+fn callers_have_to_show_what_is_asked_now() {
+    for kinds in [
+        [Kind::Hub, Kind::Real],
+        [Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub],
+    ] {
+        let auth = "authorization { user: r, password: first }\n\
+                    routes: [ \"nats://r:first@127.0.0.1:$SEED\" ]";
+        let mesh = Mesh::new(&kinds, auth, "");
+        mesh.meshed();
+        let former = config_of(&mesh, 0);
+        mesh.reload(
+            0,
+            &former.replace("cluster {", "cluster { ping_interval: \"9s\"\n"),
+        );
+        mesh.meshed();
+        // Its own calls, to itself, say so too: nobody else is called from here.
+        mesh.reload(0, &former.replace("first", "second"));
+        wait_for(&format!("{kinds:?}: the caller is gone"), BOUND, || {
+            (mesh.known(0).is_empty() && mesh.known(1).is_empty()).then_some(())
+        });
+        mesh.reload(1, &config_of(&mesh, 1).replace("first", "second"));
+        mesh.meshed();
+    }
+}
+
+/// More or less of it is taken over by routes that are up; none at all they have to agree on.
+#[test]
+fn another_compression_is_taken_over_or_agreed_on_anew() {
+    for kinds in [
+        [Kind::Hub, Kind::Real],
+        [Kind::Real, Kind::Hub],
+        [Kind::Hub, Kind::Hub],
+    ] {
+        let mesh = Mesh::new(&kinds, "compression: s2_fast", "");
+        mesh.meshed();
+        let pooled = |compression: &str| {
+            wait_for(&format!("the whole pool with {compression}"), BOUND, || {
+                let rows = mesh.routes(1);
+                let is_so = rows.iter().all(|row| row["compression"] == compression);
+                let numbers = numbers(&mesh, 1, "s0");
+                (is_so && numbers.len() >= 4).then_some(numbers)
+            })
+        };
+        let before = pooled("s2_fast");
+        let former = config_of(&mesh, 1);
+        mesh.reload(1, &former.replace("s2_fast", "s2_best"));
+        assert_eq!(pooled("s2_best"), before, "{kinds:?}");
+        mesh.reload(1, &former.replace("s2_fast", "off"));
+        assert!(
+            pooled("off").iter().all(|number| !before.contains(number)),
+            "{kinds:?}"
+        );
+    }
+}

@@ -151,6 +151,10 @@ impl Link for Broken {
         self.link.accounts_changed(up);
     }
 
+    fn reconfigured(&mut self, now: Now, up: &mut dyn Upcalls) {
+        self.link.reconfigured(now, up);
+    }
+
     fn leaving(&mut self, up: &mut dyn Upcalls) {
         self.link.leaving(up);
     }

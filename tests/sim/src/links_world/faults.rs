@@ -26,6 +26,7 @@ impl World {
                 }
             }
             4 => self.lines.frail_until = self.now + self.rng.below(8 * SECOND),
+            5 if chance.is_multiple_of(2) => self.regulate(node, chance.is_multiple_of(4)),
             5 => self.reload(node),
             6 => self.lead_away(node),
             _ => {
@@ -46,6 +47,15 @@ impl World {
     fn reload(&mut self, node: usize) {
         let (now, place) = (self.clock(), &self.shape.nodes[node]);
         if let Err(why) = self.nodes[node].reload(now, place) {
+            return self.break_with(why);
+        }
+        self.drain(node);
+    }
+
+    /// The server takes and gives less by its routes from here on, or all: they stay.
+    pub(super) fn regulate(&mut self, node: usize, is_narrow: bool) {
+        let (now, place) = (self.clock(), &self.shape.nodes[node]);
+        if let Err(why) = self.nodes[node].regulate(now, place, is_narrow) {
             return self.break_with(why);
         }
         self.drain(node);

@@ -101,7 +101,7 @@ impl Node {
     fn begin_links(&mut self, now: Now, place: &Place) -> Result<(), String> {
         match place {
             Place::Hub { .. } => {
-                let config = super::plans::config(self.number, place)?;
+                let config = super::plans::config(self.number, place, "")?;
                 let plan = frond_route::Plan::configured(&config, Some("$SYS"), ROUTE_PORT);
                 // A server makes up one name for as long as it runs.
                 let mesh = Mesh::new(plan, Rng::seeded(self.life).base62(12));
@@ -131,7 +131,7 @@ impl Node {
         let Place::Hub { gates: Some(_), .. } = place else {
             return Ok(());
         };
-        let config = super::plans::config(self.number, place)?;
+        let config = super::plans::config(self.number, place, "")?;
         let own = host(self.number);
         let plan = frond_gateway::Plan::configured(&config, own.clone(), GATEWAY_PORT);
         self.broker
@@ -159,6 +159,31 @@ impl Node {
             }
         }
         self.begin_links(now, place)
+    }
+
+    /// Goes by rules for its routes that are stricter, or by none.
+    pub(super) fn regulate(
+        &mut self,
+        now: Now,
+        place: &Place,
+        is_narrow: bool,
+    ) -> Result<(), String> {
+        let Some(mesh) = &self.mesh else {
+            return Ok(());
+        };
+        let rules = match is_narrow {
+            true => "permissions { import: { deny: [ \"a.b\" ] }, export: { deny: [ \"b.>\" ] } }",
+            false => "",
+        };
+        let config = super::plans::config(self.number, place, rules)?;
+        let plan = frond_route::Plan::configured(&config, Some("$SYS"), ROUTE_PORT);
+        let (gone, dial) = mesh.change(plan);
+        assert!(
+            gone.is_empty() && dial.is_empty(),
+            "the servers are the same"
+        );
+        self.broker.reconfigured(now, LinkKind::Route);
+        Ok(())
     }
 
     pub(super) const fn new_conn(&mut self) -> Conn {

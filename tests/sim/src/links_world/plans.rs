@@ -46,8 +46,8 @@ pub(super) fn gates(clusters: &[Range<usize>], rng: &mut Rng) -> Vec<Option<Gate
         .collect()
 }
 
-/// As a server of a cluster is configured.
-pub(super) fn config(number: usize, place: &Place) -> Result<Config, String> {
+/// As a server of a cluster is configured, with these rules for its routes.
+pub(super) fn config(number: usize, place: &Place, rules: &str) -> Result<Config, String> {
     let Place::Hub {
         cluster,
         routes,
@@ -72,7 +72,7 @@ pub(super) fn config(number: usize, place: &Place) -> Result<Config, String> {
     let text = format!(
         "server_name: \"node{number}\"\n ping_interval: \"5s\"\n\
          cluster {{ {name}\n listen: \"{}:{ROUTE_PORT}\"\n routes: [{}]\n pool_size: {pool_size}\n \
-         accounts: [{accounts}]\n compression: off\n ping_interval: \"5s\" }}\n{}",
+         accounts: [{accounts}]\n compression: off\n ping_interval: \"5s\"\n {rules} }}\n{}",
         host(number),
         urls.join(", "),
         gateway.unwrap_or_default(),

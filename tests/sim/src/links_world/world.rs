@@ -154,6 +154,9 @@ impl World {
             node.away_until = 0;
         }
         self.lines.mend();
+        for node in 0..self.nodes.len() {
+            self.regulate(node, false);
+        }
         self.late = 20 * MILLI;
         self.trace.note(format_args!("the faults end"));
         self.check_calm();
