@@ -1,5 +1,6 @@
 //! Leafnode links with Frond and nats-server on either end.
 
+mod advisories;
 mod field_reports_leaf;
 mod flaps;
 mod leaf_clusters;

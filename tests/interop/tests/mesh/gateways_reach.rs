@@ -140,6 +140,49 @@ fn encrypted_clusters_meet_and_plain_ones_stay_outside() {
     }
 }
 
+/// Clusters that were only heard of are met with the certificates that the last reload brought,
+/// under the authority that it brought.
+#[test]
+fn g3_renewed_certificates_are_used_by_gateways_that_were_only_heard_of() {
+    for kinds in [
+        [Kind::Hub, Kind::Real, Kind::Real],
+        [Kind::Real, Kind::Hub, Kind::Hub],
+        [Kind::Hub, Kind::Hub, Kind::Hub],
+    ] {
+        let (pki, renewed) = (Pki::new("first"), Pki::new("second"));
+        pki.server("node");
+        renewed.server("node");
+        let tls = format!("tls {{ {} }}", pki.block("node"));
+        let kinds = kinds.map(|kind| [kind]);
+        let kinds: Vec<&[Kind]> = kinds.iter().map(<[Kind; 1]>::as_slice).collect();
+        // The first and the last know the one in the middle; of each other they hear.
+        let mut world = Supercluster::of(&kinds, |_| Words {
+            gateway: tls.clone(),
+            knows: Some(vec![1]),
+            ..Words::default()
+        });
+        world.joined();
+        pki.take(&renewed, "node", "node");
+        std::fs::copy(renewed.file("ca.pem"), pki.file("ca.pem")).unwrap();
+        for (c, cluster) in world.clusters.iter().enumerate() {
+            let path = cluster[0].dir().join("server.conf");
+            let config = std::fs::read_to_string(path).unwrap();
+            let former = world.look(c, 0, "/varz")["config_load_time"].clone();
+            cluster[0].reload(&format!("{config}# again\n"));
+            wait_for("the reload", BOUND, || {
+                (world.look(c, 0, "/varz")["config_load_time"] != former).then_some(())
+            });
+        }
+        // Who starts now trusts nobody with the former certificate.
+        world.clusters[2][0].kill();
+        wait_for("the others to miss it", BOUND, || {
+            (world.reached(0, 0) == ["C1"]).then_some(())
+        });
+        world.clusters[2][0].restart();
+        world.joined();
+    }
+}
+
 #[test]
 fn unknown_clusters_are_turned_away_by_those_who_say_so() {
     for kinds in PAIRS {

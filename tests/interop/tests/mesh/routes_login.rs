@@ -1,4 +1,5 @@
-//! Which servers may join a cluster: by certificate, by the name of a known host, by a password that is only known by its hash.
+//! Which servers may join a cluster, and which clusters others: by certificate, by the name of a known host, by a password
+//! that is only known by its hash.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
 use std::time::Duration;
 
 use interop::mesh::Mesh;
+use interop::supercluster::{Supercluster, Words};
 use interop::{Kind, Pki, wait_for};
 
 const BOUND: Duration = Duration::from_secs(20);
@@ -75,5 +77,48 @@ fn a_password_may_be_known_by_its_hash() {
              authorization {{ user: route, password: \"{SECRET_HASH}\" }}"
         );
         joins(&cluster, may);
+    }
+}
+
+#[test]
+fn clusters_are_let_in_by_a_certificate_or_by_a_hash() {
+    let pki = Pki::new("authority");
+    pki.server("node");
+    let by_certificate = |user: &str| Words {
+        gateway: format!(
+            "authorization {{ user: {user}, password: unused }}\n\
+             tls {{ {}, verify_and_map: true }}",
+            pki.block("node")
+        ),
+        ..Words::default()
+    };
+    let by_hash = |password: &str| Words {
+        gateway: format!("authorization {{ user: gate, password: \"{SECRET_HASH}\" }}"),
+        user: format!("gate:{password}@"),
+        ..Words::default()
+    };
+    for (words, may) in [
+        (by_certificate("localhost"), true),
+        (by_certificate("somebody"), false),
+        (by_hash("secret"), true),
+        (by_hash("other"), false),
+    ] {
+        for kinds in PAIRS {
+            let world = Supercluster::of(&[&kinds[..1], &kinds[1..]], |_| words.clone());
+            if may {
+                world.joined();
+                continue;
+            }
+            wait_for(&format!("{kinds:?}: nobody to be let in"), BOUND, || {
+                let logs = world.clusters.iter().map(|cluster| cluster[0].log());
+                let mut logs = logs.map(|log| log.to_lowercase());
+                logs.all(|log| log.contains("authorization violation"))
+                    .then_some(())
+            });
+            assert!(
+                [0, 1].iter().all(|c| world.reached(*c, 0).is_empty()),
+                "{kinds:?}"
+            );
+        }
     }
 }
