@@ -1,3 +1,4 @@
+use core::fmt::Write;
 use std::collections::BTreeMap;
 
 use frond_ledger::{ConsumerId, StreamId};
@@ -37,6 +38,8 @@ pub(crate) enum Ack<'a> {
     DuplicateBatch(&'a str, u64),
 }
 
+/// The largest sequence has so many.
+const SEQ_DIGITS_MAX: usize = 20;
 /// Bytes of memory of a stream that holds nothing: its description, its names, its limits.
 const STREAM_BYTES: u64 = 2048;
 
@@ -144,7 +147,14 @@ impl Host {
     pub(crate) fn pub_ack(&self, kept: &Kept, ack: Ack<'_>) -> Vec<u8> {
         let (start, seq) = (&self.ack_start, kept.seq());
         let text = match ack {
-            Ack::Plain => format!("{start}{seq}}}"),
+            // Nearly all: in one allocation.
+            Ack::Plain => {
+                let mut text = String::with_capacity(start.len() + SEQ_DIGITS_MAX + 1);
+                text.push_str(start);
+                // A string takes everything.
+                let _ = write!(text, "{seq}}}");
+                text
+            }
             Ack::Duplicate => format!("{start}{seq},\"duplicate\": true}}"),
             Ack::Counted(total) => format!("{start}{seq},\"val\":\"{total}\"}}"),
             Ack::Batch(id, count) => {

@@ -7,7 +7,7 @@ use frond_wire::{Headers, Message, MessageBuf, go_json, headers};
 use crate::consumer::ConsumerInput;
 use crate::errors::{self, ApiError};
 use crate::host::{Ack, Presence};
-use crate::io::{Level, Reach, Tenant};
+use crate::io::{Level, Output, Reach, Tenant};
 use crate::jetstream::JetStream;
 use crate::late::Late;
 use crate::pending::Pending;
@@ -128,6 +128,7 @@ impl JetStream {
         if askers.iter().any(|it| it.part.is_some()) {
             (parts, askers) = askers.into_iter().partition(|it| it.part.is_some());
         }
+        let is_late = applied.is_late && host.stream.volatile().is_none();
         let mut answers = Vec::new();
         for asker in &askers {
             let ack = match &total {
@@ -142,13 +143,15 @@ impl JetStream {
                 header: b"",
                 payload: &payload,
             });
-            answers.push(message);
-        }
-        let is_late = applied.is_late && host.stream.volatile().is_none();
-        if !is_late {
-            for answer in std::mem::take(&mut answers) {
-                self.publish(tenant, answer);
+            if is_late {
+                answers.push(message);
+                continue;
             }
+            self.out.push_back(Output::Publish {
+                tenant,
+                message,
+                shown: None,
+            });
         }
         for asker in &parts {
             self.fast_kept(id, asker, &applied.kept);
@@ -422,10 +425,10 @@ impl JetStream {
             return;
         };
         let config = &host.stream.config;
-        let (tenant, name) = (host.stream.tenant, config.name.clone());
         let Some(republish) = &config.republish else {
             return;
         };
+        let (tenant, name) = (host.stream.tenant, config.name.clone());
         let random = self.rng.next_u64();
         let transform = host.stream.republish.as_ref();
         let Some(to) = transform.and_then(|t| t.apply(body.subject(), random)) else {

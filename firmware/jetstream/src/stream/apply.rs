@@ -64,8 +64,7 @@ impl Stream {
         match proposed.proposal {
             Proposal::Keep(body, rollup) => {
                 let subject = body.subject();
-                applied.before = self.contents.subjects().find(subject).map_or(0, |s| s.last);
-                self.contents.insert(Arrival {
+                applied.before = self.contents.insert(Arrival {
                     seq,
                     time: proposed.time,
                     subject,

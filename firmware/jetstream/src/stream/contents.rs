@@ -118,20 +118,23 @@ impl Contents {
             .saturating_sub(self.index.len())
     }
 
-    /// Keeps a message; its sequence is above `last`.
-    pub(crate) fn insert(&mut self, new: Arrival<'_>) {
+    /// Keeps a message; its sequence is above `last`. The one before it of its subject, 0 for
+    /// none.
+    pub(crate) fn insert(&mut self, new: Arrival<'_>) -> Seq {
         let number = self.subjects.number(new.subject);
-        self.insert_under(number, new);
+        self.insert_under(number, new)
     }
 
     /// The same, where its subject has that number.
-    pub(crate) fn insert_under(&mut self, number: u32, new: Arrival<'_>) {
+    pub(crate) fn insert_under(&mut self, number: u32, new: Arrival<'_>) -> Seq {
+        let mut of_subject = 0;
         let mut slot = Slot::new(number, new.header_len, new.payload_len, new.time);
         if let Some(subject) = self.subjects.get_mut(number) {
             if subject.is_empty() {
                 subject.first = new.seq;
             } else {
                 let before = subject.last;
+                of_subject = before;
                 slot.follow(new.seq, Some(before));
                 self.index
                     .change(before, |it| it.lead(before, Some(new.seq)));
@@ -144,6 +147,7 @@ impl Contents {
         self.skip(new.seq);
         self.last_time = Some(new.time);
         self.settle_first();
+        of_subject
     }
 
     /// What a message that exists counts.
@@ -368,6 +372,23 @@ mod tests {
             });
         }
         contents
+    }
+
+    #[test]
+    fn a_message_follows_the_one_before_of_its_subject() {
+        let mut contents = filled(4, |seq| format!("s.{}", seq % 2));
+        let arrival = |seq, subject| Arrival {
+            seq,
+            time: Timestamp::from_nanos(1_800_000_000_000_000_000),
+            subject,
+            header_len: 0,
+            payload_len: 1,
+        };
+        assert_eq!(contents.insert(arrival(5, "s.0")), 4);
+        assert_eq!(contents.insert(arrival(6, "s.2")), 0);
+        // What left is not followed.
+        assert!(contents.remove(3).is_some());
+        assert_eq!(contents.insert(arrival(7, "s.1")), 1);
     }
 
     fn bytes_each(messages: u64, subject: impl Fn(u64) -> String) -> u64 {

@@ -7,6 +7,7 @@ use frond_subject::matches;
 
 use super::dedupe::Place;
 use super::fast_part::FastPart;
+use super::subject_hash::SubjectHash;
 use crate::limits::CLOCK_AHEAD_MAX;
 
 /// Who wants to hear what became of a publish.
@@ -93,7 +94,7 @@ impl Proposed {
 #[derive(Debug)]
 pub(crate) struct Inflight {
     queue: VecDeque<Proposed>,
-    by_subject: HashMap<Bytes, u64>,
+    by_subject: HashMap<Bytes, u64, SubjectHash>,
     stored_bytes: u64,
     last: Seq,
     last_time: Timestamp,
@@ -106,7 +107,7 @@ impl Inflight {
     pub(crate) fn starting_after(last: Seq) -> Self {
         Self {
             queue: VecDeque::new(),
-            by_subject: HashMap::new(),
+            by_subject: HashMap::default(),
             stored_bytes: 0,
             last,
             last_time: Timestamp::from_nanos(i64::MIN),

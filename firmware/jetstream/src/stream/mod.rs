@@ -26,6 +26,7 @@ mod room;
 mod rows;
 pub(crate) mod schedule;
 pub(crate) mod sourced;
+mod subject_hash;
 pub(crate) mod subjects;
 mod table;
 mod timed;

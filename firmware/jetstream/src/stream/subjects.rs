@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
 use frond_ledger::Seq;
 use frond_subject::{is_literal, matches};
 
 use super::names::{Name, Names};
+use super::subject_hash::SubjectHash;
 use super::table::Table;
 
 /// Subjects that room is made for at once.
@@ -46,7 +47,7 @@ pub(crate) struct Subjects {
     names: Names,
     pages: Vec<Vec<Entry>>,
     free: Vec<u32>,
-    hasher: RandomState,
+    hasher: SubjectHash,
     /// Bytes of memory of the pages.
     page_bytes: usize,
     /// Messages beyond what an entry can count.
