@@ -11,6 +11,7 @@
 //! | what peers hold before they are connections | an eighth of `max_connections_memory` | the oldest goes |
 //! | accepts in one turn, TLS handshake steps at a time | [`ACCEPTS_PER_TURN`], [`HANDSHAKE_STEPS_AT_ONCE`] | they wait |
 //! | handshakes that wait for responders, and what those answer | [`OCSP_HANDSHAKES_AT_ONCE`], [`OCSP_ANSWER_BYTES_MAX`], [`OCSP_CACHED_MAX`] | they wait; refused; the oldest goes |
+//! | responders that are late | [`OCSP_RESPONDERS_MAX`] | asked each time |
 //! | accepts while strangers push each other out | [`CROWDED_ACCEPTS`] in [`CROWDED_SPAN`] | they wait |
 //! | reads of WebSocket requests in one turn | [`UPGRADE_STEPS_PER_TURN`] | they wait |
 //! | bytes read, operations, deliveries for one connection in one turn | [`READ_BYTES`], `broker` `limits.rs` | others first |
@@ -92,7 +93,14 @@ pub(crate) const UPGRADE_STEPS_PER_TURN: usize = 1;
 /// Steps of TLS handshakes at a time, on a thread beside the one that carries messages.
 pub(crate) const HANDSHAKE_STEPS_AT_ONCE: usize = 1;
 /// Handshakes at a time that may wait for what a responder says of the peer, each on a thread.
-pub(crate) const OCSP_HANDSHAKES_AT_ONCE: usize = 8;
+/// As many as come at once when the power is back: those with nobody to ask are among them.
+pub(crate) const OCSP_HANDSHAKES_AT_ONCE: usize = 128;
+/// Peers in a row that wait for a responder in vain, before no other one does.
+pub(crate) const OCSP_LATE_MAX: u32 = 8;
+/// How long that one is not asked then.
+pub(crate) const OCSP_DOWN_TIME: Duration = Duration::from_secs(5);
+/// Responders that are known to be late; more are asked each time.
+pub(crate) const OCSP_RESPONDERS_MAX: usize = 256;
 /// News of peers' certificates that the core has not heard yet; more is lost.
 pub(crate) const OCSP_NEWS_MAX: usize = 256;
 /// Bytes of what a responder answers, and of the head before it.

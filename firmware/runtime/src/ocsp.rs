@@ -9,6 +9,7 @@ mod cache;
 mod desk;
 mod peers;
 mod proof;
+mod responders;
 mod staple;
 mod words;
 
@@ -25,6 +26,7 @@ use crate::signals::Order;
 pub(crate) use cache::Cache;
 pub(crate) use desk::Desk;
 pub(crate) use peers::{End, Extra, PeerCheck, Refusal};
+pub(crate) use responders::Responders;
 pub(crate) use staple::{Keeper, Staple, wanted};
 
 /// What the core is to hear.

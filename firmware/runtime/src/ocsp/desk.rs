@@ -4,12 +4,13 @@ use std::sync::Arc;
 use frond_config::OcspCache;
 use tokio::sync::mpsc::Receiver;
 
-use super::{Cache, Keeper, News, Staple, Teller};
+use super::{Cache, Keeper, News, Responders, Staple, Teller};
 
 /// Everything of this process that asks about certificates.
 #[derive(Debug)]
 pub(crate) struct Desk {
     cache: Arc<Cache>,
+    responders: Arc<Responders>,
     rules: RefCell<Option<OcspCache>>,
     teller: Teller,
     heard: RefCell<Option<Receiver<News>>>,
@@ -21,6 +22,7 @@ impl Default for Desk {
         let (teller, heard) = Teller::new();
         Self {
             cache: Arc::default(),
+            responders: Arc::default(),
             rules: RefCell::default(),
             teller,
             heard: RefCell::new(Some(heard)),
@@ -33,6 +35,11 @@ impl Desk {
     /// What responders said of peers.
     pub(crate) const fn cache(&self) -> &Arc<Cache> {
         &self.cache
+    }
+
+    /// Those who say it.
+    pub(crate) const fn responders(&self) -> &Arc<Responders> {
+        &self.responders
     }
 
     /// Where news is told.

@@ -8,11 +8,11 @@ use frond_node::OcspNews;
 use frond_ocsp::{Cert, Currency, Response, Status, request};
 use rustls::pki_types::CertificateDer;
 
-use super::Teller;
-use super::ask::{Method, ask};
+use super::ask::Method;
 use super::cache::Cache;
 use super::proof::{chain, is_good, name};
 use super::words::{fingerprint, info, moment, now_ns};
+use super::{Responders, Teller};
 
 /// Asks about the certificates of peers while they shake hands; that waits for responders.
 ///
@@ -24,6 +24,7 @@ pub(crate) struct PeerCheck {
     /// Whom the peer's certificate leads up to.
     pub(crate) roots: Vec<CertificateDer<'static>>,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) responders: Arc<Responders>,
     pub(crate) teller: Teller,
 }
 
@@ -287,7 +288,7 @@ impl PeerCheck {
         for url in &link.urls {
             tracing::debug!("Trying OCSP responder url [{url}]");
             let url = format!("{}/{question}", url.strip_suffix('/').unwrap_or(url));
-            match ask(&url, Method::Get, timeout) {
+            match self.responders.ask(&url, Method::Get, timeout) {
                 Ok(answer) if answer.status == 200 => return Ok(answer.body),
                 Ok(answer) => last = format!("bad OCSP responder http status: [{}]", answer.status),
                 Err(why) => last = why,

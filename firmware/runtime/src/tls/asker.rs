@@ -42,3 +42,44 @@ impl Asker {
         answered.await.map_err(io::Error::other)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_for_nobody_does_not_wait_for_a_crowd_that_does() {
+        let asker = Asker::default();
+        let (go, wait) = channel::<()>();
+        let wait = Arc::new(std::sync::Mutex::new(wait));
+        let crowd = (0..OCSP_HANDSHAKES_AT_ONCE / 2).map(|_| {
+            let wait = Arc::clone(&wait);
+            let held = async {
+                asker
+                    .run(move || wait.lock().is_ok_and(|it| it.recv().is_ok()))
+                    .await
+            };
+            Box::pin(held)
+        });
+        let mut crowd = crowd.collect::<Vec<_>>();
+        let turns = Arc::clone(&asker.0);
+        let all = async {
+            for one in &mut crowd {
+                tokio::select! {
+                    biased;
+                    _ = one => unreachable!("it waits"),
+                    () = std::future::ready(()) => {}
+                }
+            }
+        };
+        all.await;
+        assert!(turns.available_permits() > 0);
+        assert_eq!(asker.run(|| 7).await.unwrap(), 7);
+        drop(go);
+        for one in crowd {
+            assert!(!one.await.unwrap());
+        }
+    }
+}

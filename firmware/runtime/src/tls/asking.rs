@@ -80,6 +80,7 @@ impl Contexts {
                 rules,
                 roots: keys::root_certs(tls)?,
                 cache: Arc::clone(self.desk().cache()),
+                responders: Arc::clone(self.desk().responders()),
                 teller: self.desk().teller().clone(),
             })
         };
