@@ -8,6 +8,7 @@
 mod bucket;
 mod claim;
 mod course;
+mod files;
 mod host;
 mod keys;
 mod list;
@@ -21,7 +22,7 @@ pub(crate) use course::is_served;
 pub(crate) use host::Host;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,6 +30,8 @@ use clap::{Parser, Subcommand};
 use frond_clock::{Instant, Now, Timestamp};
 use frond_config::{OtaLogin, Secret};
 use frond_runtime::Caller;
+
+use files::{read_bytes, read_text, write_bytes};
 
 /// Signs configurations and brings them to the boxes.
 #[derive(Debug, Parser)]
@@ -199,18 +202,6 @@ pub(crate) fn run() -> ExitCode {
 
 fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
-}
-
-fn read_text(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn now() -> Now {

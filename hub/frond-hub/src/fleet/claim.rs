@@ -1,12 +1,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use frond_account::nkey::{Role, is_public_key};
 use frond_fleet::Question;
 use frond_ota::claim::{self, Side};
 use serde_json::{Value, json};
 
 use super::host::Host;
-use super::{Hub, bucket, read_text, say, write_bytes};
+use super::{Hub, bucket, files, say};
 
 /// Takes a box for one's own, by the code that its status page shows.
 #[derive(Debug, clap::Args)]
@@ -28,6 +29,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(25);
 impl Claim {
     pub(super) fn run(&self) -> Result<(), String> {
         let code = claim::typed(&self.code)?;
+        check_name(&self.name)?;
         let mut host = Host::looker(self.hub.connect()?, &self.hub.places())?;
         host.catch_up()?;
         let (identity, proof) = self.known(&mut host)?;
@@ -43,8 +45,9 @@ impl Claim {
         let answer = json!({ "identity": identity, "proof": answer }).to_string();
         let mut caller = self.hub.connect()?;
         let key = format!("claim.{name}");
-        bucket::put(&mut caller, &self.hub.bucket, &key, answer.as_bytes())?;
+        // A box that knows is not claimed a second time: what it needs at the hub is there by then.
         self.let_in(&identity)?;
+        bucket::put(&mut caller, &self.hub.bucket, &key, answer.as_bytes())?;
         let until = Instant::now() + ANSWER_TIME;
         while self.known(&mut host)?.1.is_some() {
             if Instant::now() >= until {
@@ -60,11 +63,7 @@ impl Claim {
 
     /// Its key, and its proof while nobody claimed it.
     fn known(&self, host: &mut Host) -> Result<(String, Option<String>), String> {
-        let known = host.ask(Question::Box(self.name.clone()))?;
-        let known: Value = serde_json::from_str(&known).unwrap_or_default();
-        let word = |key: &str| known.get(key).and_then(Value::as_str).map(str::to_owned);
-        let identity = word("identity").ok_or("the box has no key of its own yet")?;
-        Ok((identity, word("claim")))
+        read(&host.ask(Question::Box(self.name.clone()))?)
     }
 
     fn let_in(&self, identity: &str) -> Result<(), String> {
@@ -75,17 +74,52 @@ impl Claim {
             ));
             return Ok(());
         };
-        let before = match read_text(path) {
-            Ok(text) => text,
-            Err(_) if !path.exists() => "users: [\n]\n".to_owned(),
-            Err(why) => return Err(why),
-        };
-        let after = with(&before, &line).ok_or_else(|| {
-            let path = path.display();
-            format!("{path} does not end with the ] of a list of users: add\n  {line}")
-        })?;
-        write_bytes(path, after.as_bytes())
+        files::change(path, |before| {
+            let before = before.unwrap_or_else(|| "users: [\n]\n".to_owned());
+            if names(&before, identity) {
+                return Ok(None);
+            }
+            let after = with(&before, &line).ok_or_else(|| {
+                let path = path.display();
+                format!("{path} does not end with the ] of a list of users: add\n  {line}")
+            })?;
+            Ok(Some(after))
+        })
     }
+}
+
+/// As boxes are called: it becomes part of a line.
+fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+        return Ok(());
+    }
+    Err(format!("{name:?} is no name that a box can have"))
+}
+
+/// What a box says of itself: its key, and its proof. Whoever may speak for it chooses these words,
+/// and proves any of them that it likes: nothing but a key comes among the hub's users.
+fn read(known: &str) -> Result<(String, Option<String>), String> {
+    let known: Value = serde_json::from_str(known).unwrap_or_default();
+    let word = |key: &str| known.get(key).and_then(Value::as_str).map(str::to_owned);
+    let identity = word("identity").ok_or("the box has no key of its own yet")?;
+    if !is_public_key(Role::User, &identity) {
+        return Err(format!(
+            "what the box says is its key is none, so it is not let in: {identity:?}"
+        ));
+    }
+    Ok((identity, word("claim")))
+}
+
+/// Whether a list lets in a key already.
+fn names(list: &str, identity: &str) -> bool {
+    let said = |line: &str| {
+        line.split(['#'])
+            .next()
+            .unwrap_or_default()
+            .contains(identity)
+    };
+    list.lines().any(said)
 }
 
 /// A list with one more line.
@@ -105,5 +139,28 @@ mod tests {
         let two = with(&one, "{ nkey: V } # b\n").unwrap();
         assert_eq!(two, "users: [\n{ nkey: U } # a\n{ nkey: V } # b\n]\n");
         assert_eq!(with("users: []\nx: 1", "y"), None);
+    }
+    const KEY: &str = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4";
+
+    #[test]
+    fn a_box_that_calls_other_words_its_key_brings_nobody_in() {
+        let said = |key: &str| read(&json!({ "identity": key, "claim": "x" }).to_string());
+        assert_eq!(said(KEY).unwrap().0, KEY);
+        let forged = format!("{KEY} }}\n{{ user: root, password: hacked }}\n#");
+        let account = format!("A{}", &KEY[1..]);
+        let damaged = format!("{}5", &KEY[..55]);
+        for wrong in [forged, account, damaged, KEY.to_lowercase(), String::new()] {
+            assert!(said(&wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "a b", "a\n{ user: x }", "a\u{1b}"] {
+            assert!(check_name(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_let_in_is_not_listed_twice() {
+        let list = format!("users: [\n{{ nkey: {KEY} }} # a\n]\n");
+        assert!(names(&list, KEY));
+        assert!(!names(&list.replace("{ nkey", "# { nkey"), KEY));
     }
 }
