@@ -137,6 +137,9 @@ impl Accept {
         if let Some((text, cause)) = name_fault(connect, &up.server().cluster) {
             return self.refuse(Some(text), cause, up);
         }
+        let reserved = self.listener.reserved.as_ref().filter(|_| !connect.is_hub);
+        let left = reserved.map(|it| it.taken_from(&up.account_name(account), permissions));
+        let permissions = left.as_ref().map_or(permissions, Option::as_ref);
         let answer = self.answer(up, account, permissions);
         if !self.listener.takes_version(&connect.version) {
             encode::info(up.out(), &answer);

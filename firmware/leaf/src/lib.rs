@@ -13,6 +13,7 @@ mod listener;
 mod loops;
 mod remote;
 mod replies;
+mod reserved;
 mod session;
 mod solicit;
 #[cfg(test)]
@@ -24,4 +25,5 @@ pub use accept::Accept;
 pub use configured::solicit;
 pub use listener::Listener;
 pub use remote::{Remote, RemoteCredentials, RemoteUrl, Secret};
+pub use reserved::Reserved;
 pub use solicit::Solicit;

@@ -2,6 +2,7 @@ use core::time::Duration;
 
 use frond_broker::Compression;
 
+use crate::Reserved;
 use crate::limits::{AUTH_TIMEOUT, PING_INTERVAL, PINGS_OUTSTANDING_MAX};
 
 /// How this server listens for leafs: the `leafnodes` block itself.
@@ -31,6 +32,8 @@ pub struct Listener {
     pub tls_verify: bool,
     /// How connections are compressed, if the leaf wants it too.
     pub compression: Compression,
+    /// What leafs of an account do not get.
+    pub reserved: Option<Reserved>,
 }
 
 impl Listener {
@@ -52,6 +55,7 @@ impl Listener {
             tls_required: false,
             tls_verify: false,
             compression: Compression::Off,
+            reserved: None,
         }
     }
 

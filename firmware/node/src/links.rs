@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use frond_broker::Link;
-use frond_config::{LeafNodes, Remote};
+use frond_config::{Config, LeafNodes, Remote};
 
 /// Makes the link of a remote, or says what is wrong with it.
 pub type Soliciting = fn(&Remote, &LeafNodes) -> Result<Box<dyn Link>, String>;
@@ -25,8 +25,8 @@ pub struct LinkMakers {
 /// What an accepting end has to know.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafListener<'a> {
-    /// The `leafnodes` block.
-    pub options: &'a LeafNodes,
+    /// The configuration, with its `leafnodes` block.
+    pub config: &'a Config,
     /// The bound port.
     pub port: u16,
     /// The address of ours that the leaf called.

@@ -352,9 +352,8 @@ impl Node {
         let Some(accept) = self.seed.links.accept else {
             return;
         };
-        let options = &self.config.leafnodes;
         let link = accept(&LeafListener {
-            options,
+            config: &self.config,
             port: self.ports.leaf,
             called,
             client_id: conn.0,

@@ -80,7 +80,7 @@ fn want(board: &Shared, config: &Config) {
 }
 
 /// The account of the user it is.
-fn home(config: &Config) -> String {
+pub(crate) fn home(config: &Config) -> String {
     let named = config.fleet.as_ref().and_then(|it| it.user.as_ref());
     let user = named.or(config.no_auth_user.as_ref());
     let has = |account: &&Account| {

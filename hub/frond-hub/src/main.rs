@@ -2,6 +2,7 @@
 
 mod beside;
 mod fleet;
+mod reserved;
 
 use std::process::ExitCode;
 
@@ -28,7 +29,11 @@ fn links() -> LinkMakers {
     LinkMakers {
         solicit: frond_leaf::solicit,
         accept: Some(|at| {
-            let listener = Listener::configured(at.options, at.port, at.called);
+            let options = &at.config.leafnodes;
+            let listener = Listener {
+                reserved: reserved::reserved(at.config),
+                ..Listener::configured(options, at.port, at.called)
+            };
             Box::new(Accept::new(listener, at.client_id)) as Box<dyn Link>
         }),
         cluster: Some(routes),

@@ -5,6 +5,7 @@ mod fleet;
 mod fleet_page;
 mod fleet_real;
 mod fleet_rollouts;
+mod fleet_tills;
 mod forward;
 mod ota;
 mod ota_hub;

@@ -1,0 +1,49 @@
+//! What is for those who look after boxes, and not for who is on a box's own network.
+
+use frond_config::Config;
+use frond_leaf::Reserved;
+
+use crate::beside;
+
+/// Requests by which a stream is made another one, or loses messages.
+const CHANGES: [&str; 9] = [
+    "STREAM.CREATE",
+    "STREAM.UPDATE",
+    "STREAM.DELETE",
+    "STREAM.PURGE",
+    "STREAM.RESTORE",
+    "STREAM.SNAPSHOT",
+    "STREAM.MSG.DELETE",
+    "STREAM.PEER.REMOVE",
+    "STREAM.LEADER.STEPDOWN",
+];
+
+/// What boxes have no use for: they say how they are and follow their configuration. Nothing
+/// without a `fleet` block.
+pub(crate) fn reserved(config: &Config) -> Option<Reserved> {
+    let fleet = config.fleet.as_ref()?;
+    let mut said = vec!["$FROND.FLEET.>".to_owned()];
+    for bucket in [&fleet.bucket, &fleet.rollouts] {
+        let key = format!("$KV.{bucket}.>");
+        // By its domain a leaf reaches them as requests.
+        said.extend([format!("$JS.API.{key}"), format!("$JS.*.API.{key}"), key]);
+    }
+    for bucket in [&fleet.bucket, &fleet.registry, &fleet.rollouts] {
+        let changes = CHANGES.iter().flat_map(|change| {
+            let asked = format!("API.{change}.KV_{bucket}");
+            [format!("$JS.{asked}"), format!("$JS.*.{asked}")]
+        });
+        said.extend(changes);
+    }
+    let heard = [
+        "$FROND.FLEET.*",
+        "$SRV.*.frond-fleet",
+        "$SRV.*.frond-fleet.>",
+    ];
+    Some(Reserved {
+        account: beside::home(config),
+        said,
+        heard: heard.map(str::to_owned).into(),
+        named: "$FROND.FLEET.".to_owned(),
+    })
+}
