@@ -5,6 +5,11 @@ use crate::{Ages, Gap, Instant, Now, Timestamp};
 /// A clock that is set back further was wrong before: what it said then was never known.
 const LEAP: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A clock that is ahead by more than [`LEAP`] may be wrong for so long: until it is over, nothing
+/// that it said is kept for the next start, which would take every true time for one that cannot
+/// be.
+const SETTLING: Duration = Duration::from_secs(60 * 60);
+
 /// Gaps that are remembered; of more the oldest is forgotten.
 const GAPS_MAX: usize = 64;
 
@@ -21,6 +26,17 @@ pub struct TrustedTime {
     /// The latest time that was read while it was trusted, or the floor.
     known: Timestamp,
     gaps: Vec<Gap>,
+    kept: Kept,
+}
+
+/// What may be kept for the next start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kept {
+    time: Timestamp,
+    /// When that was the time.
+    at: Instant,
+    /// Since when the clock is further ahead of it than it should be.
+    leapt: Option<Instant>,
 }
 
 /// Whether the system's clock is believed.
@@ -56,6 +72,11 @@ impl TrustedTime {
             state,
             known: floor,
             gaps,
+            kept: Kept {
+                time: floor,
+                at: now.mono,
+                leapt: None,
+            },
         }
     }
 
@@ -77,11 +98,13 @@ impl TrustedTime {
             }
             State::Trusted { .. } if self.known.since(now.wall) > LEAP => {
                 self.known = now.wall;
+                self.kept.back_to(now);
                 return now.wall;
             }
             State::Trusted { .. } => {}
         }
         self.known = self.known.max(now.wall);
+        self.kept.follow(now);
         now.wall
     }
 
@@ -114,10 +137,42 @@ impl TrustedTime {
         }
     }
 
-    /// The latest time that is certainly past: to be kept for the next start.
+    /// The latest time that is certainly past.
     #[must_use]
     pub const fn known(&self) -> Timestamp {
         self.known
+    }
+
+    /// The same, to be kept for the next start: no time that the clock leapt to a moment ago.
+    #[must_use]
+    pub const fn kept(&self) -> Timestamp {
+        self.kept.time
+    }
+}
+
+impl Kept {
+    fn follow(&mut self, now: Now) {
+        let expected = self.time + now.mono.since(self.at);
+        if now.wall.since(expected) > LEAP {
+            let since = *self.leapt.get_or_insert(now.mono);
+            if now.mono.since(since) < SETTLING {
+                return;
+            }
+        }
+        *self = Self {
+            time: self.time.max(now.wall),
+            at: now.mono,
+            leapt: None,
+        };
+    }
+
+    /// The clock was ahead and was set back.
+    fn back_to(&mut self, now: Now) {
+        *self = Self {
+            time: self.time.min(now.wall),
+            at: now.mono,
+            leapt: None,
+        };
     }
 }
 
@@ -195,6 +250,41 @@ mod tests {
             (time.trust(), seconds(time.known())),
             (Trust::Trusted, 2002)
         );
+    }
+
+    /// A clock that is ahead for a while is not taken for right by all later starts.
+    #[test]
+    fn a_time_that_a_clock_leapt_to_is_kept_when_it_stays() {
+        let (day, hour) = (86_400, 3600);
+        let start = |wall| {
+            let floor = Timestamp::from_nanos(1000 * SECOND);
+            TrustedTime::new(floor, at(0, wall), Vec::new())
+        };
+        // It started ahead, and nothing sets it right before the end.
+        let mut time = start(900 * day);
+        assert_eq!(seconds(time.wall(at(1, 900 * day))), 900 * day);
+        assert_eq!(
+            seconds(time.wall(at(hour, 900 * day + hour))),
+            900 * day + hour
+        );
+        assert_eq!(
+            (seconds(time.known()), seconds(time.kept())),
+            (900 * day + hour, 1000)
+        );
+        // It stays: it was right, and the box off for long.
+        time.wall(at(hour + 1, 900 * day + hour + 1));
+        assert_eq!(seconds(time.kept()), 900 * day + hour + 1);
+        // From then on it is followed at once.
+        time.wall(at(hour + 9, 900 * day + hour + 9));
+        assert_eq!(seconds(time.kept()), 900 * day + hour + 9);
+        // It leaps while it runs, and is set right.
+        let mut time = start(2000);
+        time.wall(at(10, 2010));
+        time.wall(at(20, 900 * day));
+        assert_eq!(seconds(time.kept()), 2010);
+        time.wall(at(30, 2030));
+        time.wall(at(2 * hour, 2000 + 2 * hour));
+        assert_eq!(seconds(time.kept()), 2000 + 2 * hour);
     }
 
     #[test]

@@ -56,9 +56,9 @@ impl Clock {
         self.wall.borrow().ages()
     }
 
-    /// The latest time that is certainly past.
-    pub(crate) fn known(&self) -> Timestamp {
-        self.wall.borrow().known()
+    /// The latest time that is certainly past, for the next start.
+    pub(crate) fn kept(&self) -> Timestamp {
+        self.wall.borrow().kept()
     }
 
     /// The system's form of a monotonic instant.

@@ -460,7 +460,7 @@ async fn keep_time(core: Rc<Core>, path: PathBuf) {
         }
         if ages.trust == Trust::Trusted && (is_new || now.mono >= keep_at) {
             keep_at = now.mono + KEEP_TIME_EVERY;
-            if let Err(error) = known_time::write(&path, core.clock().known(), &ages.gaps) {
+            if let Err(error) = known_time::write(&path, core.clock().kept(), &ages.gaps) {
                 tracing::warn!("the time could not be kept in {}: {error}", path.display());
             }
         }
