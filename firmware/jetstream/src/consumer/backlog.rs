@@ -88,7 +88,11 @@ impl Consumer {
             let list = std::mem::take(&mut self.backlog.list);
             self.recount(list, scene.messages);
         }
-        self.raise_to(scene.messages.first());
+        // spec: nats-server v2.15.1 server/consumer.go (`purge`, `decStreamPending`): what a limit
+        // takes moves nothing but by ending what was on the way.
+        if cause == Cause::Purge {
+            self.raise_to(scene.messages.first());
+        }
     }
 
     fn one_removed(&mut self, seq: Seq, subject: &str) {

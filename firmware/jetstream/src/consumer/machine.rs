@@ -403,7 +403,6 @@ fn read((state, changes): (Option<&[u8]>, &[Bytes])) -> (Option<Progress>, Optio
 impl Consumer {
     /// After a start: what the stream no longer has is over, what it has is waited for.
     pub(super) fn settle_with_stream(&mut self, now: Now, messages: &dyn Messages) {
-        self.progress.raise(messages.first());
         let pending: Vec<Seq> = self.progress.pending.keys().copied().collect();
         for seq in pending {
             if messages.head(seq).is_none() {

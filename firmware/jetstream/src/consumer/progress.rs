@@ -204,9 +204,7 @@ impl Progress {
             .filter(|(_, count)| *count != UNREAD)
     }
 
-    /// Everything below `first` left the stream. Returns what was pending there.
-    ///
-    /// Without such, this is no news for the disk: the stream knows its own first sequence.
+    /// Everything below `first` was purged. Returns what was pending there.
     pub(crate) fn raise(&mut self, first: Seq) -> Vec<Seq> {
         self.skip_to(first);
         let gone: Vec<Seq> = self.pending.range(..first).map(|(s, _)| *s).collect();
@@ -220,6 +218,7 @@ impl Progress {
         }
         if first > 0 && self.floor.stream < first - 1 {
             self.floor.stream = first - 1;
+            self.dirty = true;
         }
         if self.pending.is_empty() && !gone.is_empty() {
             self.floor_to_end();
