@@ -243,6 +243,7 @@ fn read(map: Map, path: &str, source: &dyn Source) -> Result<Loaded, ConfigError
     for remote in &mut config.leafnodes.remotes {
         remote.credentials = remote.credentials.take().map(|path| expand(&path, source));
     }
+    config.deny_forwarded();
     let Report {
         errors,
         warnings,

@@ -66,6 +66,23 @@ impl Checker<'_> {
 }
 
 impl Config {
+    /// What a block keeps is what is said on this box: what other boxes of the account say, they
+    /// keep and forward themselves.
+    pub(crate) fn deny_forwarded(&mut self) {
+        for forward in &self.forwards {
+            let Some(account) = self.remote_of(forward).map(|it| it.account.clone()) else {
+                continue;
+            };
+            let remotes = self.leafnodes.remotes.iter_mut();
+            for remote in remotes.filter(|it| it.account == account) {
+                let denied = &mut remote.deny_imports;
+                let new = forward.subjects.iter().filter(|it| !denied.contains(it));
+                let new: Vec<_> = new.cloned().collect();
+                denied.extend(new);
+            }
+        }
+    }
+
     /// The remote that a block leads to.
     #[must_use]
     pub fn remote_of(&self, forward: &Forward) -> Option<&Remote> {

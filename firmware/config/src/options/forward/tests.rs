@@ -44,6 +44,23 @@ fn a_block_says_what_goes_where_and_how() {
 }
 
 #[test]
+fn what_is_kept_is_not_heard_from_other_boxes() {
+    let text = "server_name: shop7\njetstream { store_dir: \"/x\", domain: shop7 }\n\
+        accounts { A { users: [{ user: a, password: a }] } }\n\
+        leafnodes { remotes: [{ url: \"nats://one:7422\", deny_imports: [x] },\n\
+        { url: \"nats://two:7422\" }, { url: \"nats://three:7422\", account: A }] }\n\
+        forward { subjects: [\"sales.>\", alarm], to { domain: hub, remote: two } }";
+    let config = checked(text).unwrap();
+    let denied = config.leafnodes.remotes.iter().map(|it| &it.deny_imports);
+    let want = [
+        vec!["x", "sales.>", "alarm"],
+        vec!["sales.>", "alarm"],
+        vec![],
+    ];
+    assert_eq!(denied.collect::<Vec<_>>(), want.iter().collect::<Vec<_>>());
+}
+
+#[test]
 fn budgets_are_sizes_in_a_while() {
     let of = |text: &str| Budget::parse(text).map(|it| (it.bytes, it.period));
     assert_eq!(of("1k/hour"), Some((1_000, Period::Hour)));
