@@ -2,10 +2,11 @@
 //!
 //! spec: nats-server v2.15.1 server/jetstream_api.go, server/errors.json; ADR-31
 
-use frond_config::{Forward, OnFull, Order};
+use frond_config::{OnFull, Order};
 use serde_json::{Value, json};
 
-use crate::limits::{CHOICE_BYTES, FETCH_BYTES, FETCH_MESSAGES};
+use crate::forward::Setup;
+use crate::limits::{BEAT_EVERY, CHOICE_BYTES, FETCH_BYTES, FETCH_MESSAGES};
 
 /// The stream that marks of all blocks are kept in.
 pub(crate) const MARKS: &str = "FROND_FORWARD";
@@ -42,8 +43,16 @@ pub(crate) fn marks() -> Vec<u8> {
     }))
 }
 
-/// What is kept here.
-pub(crate) fn own(options: &Forward) -> Vec<u8> {
+/// The most that a message grows by on its way: its name, what must be before it, its time.
+pub(crate) fn added_bytes(setup: &Setup) -> usize {
+    setup.server_name.len() + setup.options.name.len() + 192
+}
+
+/// What is kept here. What could not be sent on is not taken in the first place.
+pub(crate) fn own(setup: &Setup) -> Vec<u8> {
+    let options = &setup.options;
+    let most = setup.payload_max.saturating_sub(added_bytes(setup) as u64);
+    let most = most.clamp(1, i32::MAX.unsigned_abs().into());
     let (discard, max_bytes) = match options.on_full {
         OnFull::Refuse => ("new", options.max_bytes),
         OnFull::DropOldest => ("old", options.max_bytes),
@@ -58,7 +67,7 @@ pub(crate) fn own(options: &Forward) -> Vec<u8> {
         "name": options.name, "subjects": options.subjects, "storage": "file",
         "retention": "limits", "discard": discard, "max_bytes": max_bytes,
         "max_msgs_per_subject": per_subject, "num_replicas": 1, "allow_direct": true,
-        "description": format!("kept until it is at the hub {}", options.to.domain),
+        "max_msg_size": most, "description": format!("kept until it is at the hub {}", options.to.domain),
         "metadata": { SIGN: "from" },
     }))
 }
@@ -74,7 +83,7 @@ pub(crate) fn hubs(name: &str, prefix: &str, from: &str) -> Vec<u8> {
     }))
 }
 
-/// Told of every new message, without its payload.
+/// Told of every new message, without its payload, and now and then that this is still so.
 pub(crate) fn watch(stream: &str, name: &str, deliver: &str) -> Vec<u8> {
     bytes(&json!({
         "stream_name": stream,
@@ -82,6 +91,7 @@ pub(crate) fn watch(stream: &str, name: &str, deliver: &str) -> Vec<u8> {
             "name": name, "deliver_policy": "new", "ack_policy": "none", "mem_storage": true,
             "deliver_subject": deliver, "headers_only": true, "num_replicas": 1,
             "inactive_threshold": 30_000_000_000_u64,
+            "idle_heartbeat": u64::try_from(BEAT_EVERY.as_nanos()).unwrap_or(0),
         },
     }))
 }
@@ -116,6 +126,14 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    fn of(error: &Value) -> Self {
+        let text = error["description"].as_str().unwrap_or("refused");
+        Self {
+            code: error["err_code"].as_u64().unwrap_or(0),
+            text: text.to_owned(),
+        }
+    }
+
     pub(crate) fn is_for_room(&self) -> bool {
         NO_ROOM.contains(&self.code)
     }
@@ -150,13 +168,27 @@ pub(crate) fn answer(payload: &[u8]) -> Result<Value, Fault> {
     };
     match json.get("error") {
         None => Ok(json),
-        Some(error) => Err(Fault {
-            code: error["err_code"].as_u64().unwrap_or(0),
-            text: error["description"]
-                .as_str()
-                .unwrap_or("refused")
-                .to_owned(),
-        }),
+        Some(error) => Err(Fault::of(error)),
+    }
+}
+
+/// What a stream says of a message that it was sent, if it is this one: others may hear the same
+/// subject. The sequence that it has there.
+///
+/// spec: nats-server v2.15.1 server/stream.go `JSPubAckResponse`
+pub(crate) fn pub_ack(payload: &[u8], stream: &str, domain: &str) -> Option<Result<u64, Fault>> {
+    let json: Value = serde_json::from_slice(payload).ok()?;
+    let is_its = |name: &str, want: &str| json.get(name).is_none_or(|it| it == want);
+    match json.get("error") {
+        Some(error) => {
+            let is_ours = is_its("stream", stream) && is_its("domain", domain);
+            is_ours.then(|| Err(Fault::of(error)))
+        }
+        None => {
+            let is_ours = json["stream"] == stream && json["domain"] == domain;
+            let seq = json["seq"].as_u64().filter(|seq| is_ours && *seq > 0);
+            seq.map(Ok)
+        }
     }
 }
 
@@ -168,6 +200,7 @@ pub(crate) struct Info {
     pub(crate) subjects: Vec<String>,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
+    pub(crate) first_seq: u64,
     pub(crate) last_seq: u64,
     pub(crate) first_time: String,
 }
@@ -185,6 +218,7 @@ impl Info {
             subjects: subjects.into_iter().flatten().map(text).collect(),
             messages: number("messages"),
             bytes: number("bytes"),
+            first_seq: number("first_seq"),
             last_seq: number("last_seq"),
             first_time: text(&state["first_ts"]),
         }

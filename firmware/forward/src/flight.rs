@@ -10,6 +10,8 @@ pub(crate) struct Flight {
     /// Its sequence here.
     pub(crate) seq: u64,
     pub(crate) bytes: u64,
+    /// What was counted for it.
+    pub(crate) spent: u64,
     pub(crate) sent: Instant,
 }
 
@@ -36,13 +38,16 @@ impl Flights {
             || (self.all.len() < FLIGHTS_MAX && self.bytes + bytes <= FLIGHT_BYTES_MAX)
     }
 
-    /// One more; the sequence that must be the last at the hub for it.
-    pub(crate) fn add(&mut self, flight: Flight) -> u64 {
-        let before = self.last;
+    /// The sequence that must be the last at the hub for the next one.
+    pub(crate) const fn next(&self) -> u64 {
+        self.last
+    }
+
+    /// One more.
+    pub(crate) fn add(&mut self, flight: Flight) {
         self.last += 1;
         self.bytes += flight.bytes;
         self.all.insert(self.last, flight);
-        before
     }
 
     pub(crate) fn arrived(&mut self, hub_seq: u64) -> Option<Flight> {

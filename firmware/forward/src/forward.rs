@@ -5,7 +5,7 @@ use frond_config::Forward as Options;
 
 use crate::ask::Info;
 use crate::classes::Classes;
-use crate::flight::Flights;
+use crate::flight::{Flight, Flights};
 use crate::io::{Input, Letter, Level, Message, Output};
 use crate::limits::AWAY_WAIT;
 use crate::mark::Mark;
@@ -13,12 +13,14 @@ use crate::meter::Meter;
 use crate::status::{Dropped, State, Status, millis};
 
 mod answers;
+mod aside;
 mod drain;
 mod evict;
 mod lanes;
 mod removal;
 mod setup;
 
+use aside::Aside;
 use evict::Eviction;
 use lanes::{Fetch, Lanes, Stored};
 use removal::Removal;
@@ -54,7 +56,9 @@ pub struct Forward {
     meter: Meter,
     flights: Flights,
     /// What was on its way when the line was cut, by its sequence at the hub.
-    uncertain: BTreeMap<u64, u64>,
+    uncertain: BTreeMap<u64, Flight>,
+    /// The turn that it was sent in.
+    uncertain_turn: u64,
     /// Sequences here that are not to be read again: read, on their way, arrived, left aside.
     taken: BTreeSet<u64>,
     lanes: Lanes,
@@ -63,11 +67,22 @@ pub struct Forward {
     backlog: VecDeque<Stored>,
     removals: BTreeMap<u64, Removal>,
     eviction: Eviction,
-    aside: BTreeSet<u64>,
-    refusals: (u64, u32),
+    aside: Aside,
+    /// Why the last of them was set aside.
+    aside_why: String,
     /// Failures since something last went well.
     faults: u32,
     look_at: Option<Instant>,
+    /// What is kept was looked at then.
+    looked_at: Instant,
+    /// Who tells of new messages was heard then.
+    told_at: Instant,
+    /// How often in a row nothing was to be done, and messages were kept.
+    rests: u32,
+    /// A look at what is kept was asked for and not answered.
+    is_looking: bool,
+    /// Bytes of the question that is open.
+    asked_bytes: u64,
     is_changed: bool,
     state: State,
     trouble: String,
@@ -91,6 +106,10 @@ pub struct Setup {
     pub url: String,
     /// A word that no other connection in the world has, for answers.
     pub inbox: String,
+    /// Header and payload of a message that this server takes at most.
+    pub payload_max: u64,
+    /// The line before them.
+    pub line_max: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +161,7 @@ impl Forward {
             meter: Meter::new(options.budget, now.wall),
             flights: Flights::default(),
             uncertain: BTreeMap::new(),
+            uncertain_turn: 0,
             taken: BTreeSet::new(),
             lanes: Lanes::new(&classes),
             fetch: None,
@@ -149,10 +169,15 @@ impl Forward {
             backlog: VecDeque::new(),
             removals: BTreeMap::new(),
             eviction: Eviction::new(&classes),
-            aside: BTreeSet::new(),
-            refusals: (0, 0),
+            aside: Aside::default(),
+            aside_why: String::new(),
             faults: 0,
             look_at: None,
+            looked_at: now.mono,
+            told_at: now.mono,
+            rests: 0,
+            is_looking: false,
+            asked_bytes: 0,
             is_changed: false,
             state: State::Starting,
             trouble: String::new(),
@@ -225,11 +250,11 @@ impl Forward {
             sent_bytes: self.sent_bytes,
             budget_bytes: budget.map(|it| it.bytes),
             budget_period: budget.map(|it| it.period.name()),
-            budget_used: self.meter.used,
+            budget_used: self.meter.used(),
             budget_until_ms: self.meter.until().map(millis),
             left_out: removed.saturating_sub(self.mark.arrived),
             dropped: dropped.collect(),
-            refused: self.aside.len() as u64,
+            refused: self.aside.count(),
         }
     }
 
@@ -244,6 +269,7 @@ impl Forward {
     }
 
     fn lost(&mut self) {
+        self.accuse();
         self.cut();
         for removal in self.removals.values_mut() {
             removal.asked = None;
@@ -255,8 +281,11 @@ impl Forward {
 
     /// Nothing is on its way any more: what was, may have arrived or not.
     fn cut(&mut self) {
+        let flying: Vec<_> = self.flights.iter().map(|(hub, it)| (hub, *it)).collect();
+        if !flying.is_empty() {
+            self.uncertain_turn = self.turn;
+        }
         self.turn += 1;
-        let flying: Vec<_> = self.flights.iter().map(|(hub, it)| (hub, it.seq)).collect();
         self.uncertain.extend(flying);
         let floor = self.flights.floor();
         self.flights.begin(floor);
@@ -264,7 +293,14 @@ impl Forward {
             self.taken.remove(&stored.seq);
         }
         self.fetch = None;
+        self.is_looking = false;
         self.marking.next = None;
+    }
+
+    /// Those on their way failed, and it may be the fault of one of them.
+    fn accuse(&mut self) {
+        let seqs: Vec<u64> = self.flights.iter().map(|(_, it)| it.seq).collect();
+        self.aside.accuse(&seqs);
     }
 
     /// Looks at the hub anew, after a while if there was a fault.
@@ -277,6 +313,7 @@ impl Forward {
 
     fn hub_is_away(&mut self) {
         self.cut();
+        self.aside.acquit();
         self.state = State::HubAway;
         self.trouble.clear();
         self.rest(Step::LookAtHub, AWAY_WAIT);
@@ -299,6 +336,8 @@ impl Forward {
         if self.is_at_home() {
             self.keep_house();
         }
+        // What came of it is asked now, not at the next occasion.
+        self.settings_time();
     }
 
     fn news(&self) -> String {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+/// Periods of the budget that are remembered.
+pub(crate) const PERIODS_MAX: usize = 8;
 /// Messages on their way to the hub at once.
 pub(crate) const FLIGHTS_MAX: usize = 64;
 /// Bytes of them.
@@ -14,14 +16,18 @@ pub(crate) const FETCH_BYTES: u64 = 256 * 1024;
 pub(crate) const CHOICE_BYTES: u64 = 16 * 1024 * 1024;
 /// Removals that were asked for and not answered.
 pub(crate) const REMOVALS_MAX: usize = 64;
-/// Messages that the hub will not have, and that are left where they are.
-pub(crate) const ASIDE_MAX: usize = 1_024;
+/// Messages that cannot go, and that are left where they are.
+pub(crate) const ASIDE_MAX: usize = 65_536;
+/// Messages that failed alone before it is clear that it is all of them, at first.
+pub(crate) const SUSPECTS_MAX: usize = 16;
+/// How often that is doubled.
+pub(crate) const SUSPECTS_ROUNDS_MAX: u32 = 10;
+/// How often one message may fail alone.
+pub(crate) const FAILURES_MAX: u32 = 3;
 /// Messages of the hub looked at together after a cut.
 pub(crate) const SCAN_MESSAGES: u64 = 16;
 /// Arrived messages after which the mark is written.
 pub(crate) const MARK_MESSAGES: u64 = 64;
-/// How often a message may be refused before it is left aside.
-pub(crate) const REFUSALS_MAX: u32 = 5;
 
 /// After which the mark is written for less.
 pub(crate) const MARK_EVERY: Duration = Duration::from_secs(2);
@@ -35,3 +41,11 @@ pub(crate) const FAULT_WAIT: Duration = Duration::from_millis(250);
 pub(crate) const FAULT_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Between two looks at what is kept, when it changes.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// And when it does not.
+pub(crate) const POLL_EVERY: Duration = Duration::from_secs(5);
+/// Between two signs of life of who tells of new messages.
+pub(crate) const BEAT_EVERY: Duration = Duration::from_secs(5);
+/// How long it may be silent.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(16);
+/// After which what got no answer is tried again.
+pub(crate) const AGAIN_EVERY: Duration = Duration::from_secs(300);

@@ -1,13 +1,26 @@
+use std::collections::BTreeMap;
+
 use frond_clock::Timestamp;
 use frond_config::{Budget, Period};
 
+use crate::limits::PERIODS_MAX;
+
 /// Counts bytes against a budget.
+///
+/// They are kept by period. What went while the clock was ahead counts when it is set back as well,
+/// and one that goes ahead again finds what was spent there: the clock neither ends the budget nor
+/// opens it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meter {
     budget: Option<Budget>,
-    pub(crate) used: u64,
-    /// When the time began that is counted.
-    pub(crate) since: Timestamp,
+    /// By when each period began.
+    spent: BTreeMap<Timestamp, u64>,
+    /// When the period began that is counted.
+    since: Timestamp,
+    /// Bytes counted since the clock came to this period or was set back to it.
+    here: u64,
+    /// The clock was believed once. What went before that is of whatever period it then tells.
+    is_sure: bool,
 }
 
 impl Meter {
@@ -15,38 +28,91 @@ impl Meter {
         let since = begin(period(budget), now);
         Self {
             budget,
-            used: 0,
+            spent: BTreeMap::new(),
             since,
+            here: 0,
+            is_sure: false,
         }
     }
 
     /// What was counted before a restart.
-    pub(crate) fn resume(&mut self, used: u64, since: Timestamp) {
-        // Another period was configured meanwhile: what is of its own time counts.
-        if since >= self.since {
-            self.used = self.used.saturating_add(used);
-            self.since = since;
+    pub(crate) fn resume(&mut self, spent: &BTreeMap<Timestamp, u64>) {
+        let mut before: BTreeMap<Timestamp, u64> = BTreeMap::new();
+        for (since, used) in spent {
+            // Another period may have been configured since.
+            let all = before.entry(begin(period(self.budget), *since));
+            let all = all.or_default();
+            *all = all.saturating_add(*used);
+        }
+        for (since, used) in before {
+            // It may be told of what it wrote itself.
+            let all = self.spent.entry(since).or_default();
+            *all = used.max(*all);
+        }
+        // A clock that is not believed yet must not begin a new period.
+        if let Some((last, _)) = self.spent.last_key_value().filter(|_| !self.is_sure) {
+            self.since = self.since.max(*last);
+        }
+        self.forget();
+    }
+
+    /// The time is what the clock says, if it is believed: a wrong one must not open the purse.
+    pub(crate) fn roll(&mut self, now: Timestamp, is_trusted: bool) {
+        if !is_trusted {
+            return;
+        }
+        let since = begin(period(self.budget), now);
+        let was_sure = std::mem::replace(&mut self.is_sure, true);
+        if since == self.since {
+            return;
+        }
+        if !was_sure {
+            let former = self.spent.entry(self.since).or_default();
+            *former = former.saturating_sub(self.here);
+        } else if since > self.since {
+            self.here = 0;
+        }
+        let all = self.spent.entry(since).or_default();
+        *all = all.saturating_add(self.here);
+        self.since = since;
+        self.forget();
+    }
+
+    /// Only the last periods count.
+    fn forget(&mut self) {
+        while self.spent.len() > PERIODS_MAX {
+            self.spent.pop_first();
         }
     }
 
-    /// A new time begins, if the clock is believed: a wrong one must not open the purse.
-    pub(crate) fn roll(&mut self, now: Timestamp, is_trusted: bool) {
-        let since = begin(period(self.budget), now);
-        if is_trusted && since > self.since {
-            self.used = 0;
-            self.since = since;
-        }
+    /// Bytes of this period.
+    pub(crate) fn used(&self) -> u64 {
+        self.spent.get(&self.since).copied().unwrap_or(0)
+    }
+
+    /// By when each period began.
+    pub(crate) const fn spent(&self) -> &BTreeMap<Timestamp, u64> {
+        &self.spent
     }
 
     /// Whether so much more may go. What is more than the whole budget goes first or never.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        let fits =
-            |budget: Budget| self.used == 0 || self.used.saturating_add(bytes) <= budget.bytes;
+        let used = self.used();
+        let fits = |budget: Budget| used == 0 || used.saturating_add(bytes) <= budget.bytes;
         self.budget.is_none_or(fits)
     }
 
     pub(crate) fn spend(&mut self, bytes: u64) {
-        self.used = self.used.saturating_add(bytes);
+        let used = self.spent.entry(self.since).or_default();
+        *used = used.saturating_add(bytes);
+        self.here = self.here.saturating_add(bytes);
+    }
+
+    /// It was counted, and did not go.
+    pub(crate) fn unspend(&mut self, bytes: u64) {
+        let used = self.spent.entry(self.since).or_default();
+        *used = used.saturating_sub(bytes);
+        self.here = self.here.saturating_sub(bytes);
     }
 
     /// When there is room again at the latest.
@@ -127,16 +193,62 @@ mod tests {
         meter.roll(at("1970-01-01T00:00:00Z"), true);
         assert!(!meter.has_room(41));
         meter.roll(at("2026-02-04T00:00:00Z"), true);
-        assert!(meter.has_room(100) && meter.used == 0);
+        assert!(meter.has_room(100) && meter.used() == 0);
     }
 
     #[test]
     fn a_restart_forgets_nothing_of_today() {
         for (since, used) in [("2026-02-03T00:00:00Z", 70), ("2026-02-02T00:00:00Z", 0)] {
             let mut meter = meter(Period::Day);
-            meter.resume(70, at(since));
-            assert_eq!(meter.used, used, "{since}");
+            meter.resume(&BTreeMap::from([(at(since), 70)]));
+            assert_eq!(meter.used(), used, "{since}");
         }
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_neither_ends_the_budget_nor_opens_it() {
+        let mut meter = meter(Period::Day);
+        meter.roll(at("2101-02-03T04:05:06Z"), true);
+        meter.spend(60);
+        meter.roll(at("2026-02-03T04:05:06Z"), true);
+        assert_eq!(meter.used(), 60, "it went today");
+        assert_eq!(meter.until(), Some(at("2026-02-04T00:00:00Z")));
+        meter.spend(30);
+        // Ahead again: what was spent there was.
+        meter.roll(at("2101-02-03T05:00:00Z"), true);
+        assert_eq!(meter.used(), 60);
+        meter.roll(at("2026-02-03T05:00:00Z"), true);
+        assert_eq!(meter.used(), 90);
+        // Over a restart too, with a clock that nobody believes at first.
+        let mut later = Meter::new(meter.budget, at("1970-01-01T00:00:00Z"));
+        later.resume(meter.spent());
+        later.roll(at("2026-02-03T06:00:00Z"), true);
+        assert_eq!(later.used(), 90);
+        // The next days are days like others.
+        for day in ["2026-02-04T00:00:01Z", "2026-02-05T00:00:01Z"] {
+            later.roll(at(day), true);
+            assert_eq!(later.used(), 0, "{day}");
+        }
+    }
+
+    #[test]
+    fn what_went_before_the_clock_was_believed_is_of_the_day_that_it_was() {
+        let mut meter = Meter::new(meter(Period::Day).budget, at("1970-01-01T00:00:00Z"));
+        let yesterday = BTreeMap::from([(at("2026-02-02T00:00:00Z"), 50)]);
+        meter.resume(&yesterday);
+        meter.spend(20);
+        assert_eq!(meter.used(), 70, "nobody knows yet that it is another day");
+        meter.roll(at("2026-02-03T04:05:06Z"), true);
+        assert_eq!(meter.used(), 20);
+        assert_eq!(meter.spent().get(&at("2026-02-02T00:00:00Z")), Some(&50));
+    }
+
+    #[test]
+    fn what_did_not_go_is_not_counted() {
+        let mut meter = meter(Period::Day);
+        meter.spend(60);
+        meter.unspend(60);
+        assert_eq!(meter.used(), 0);
     }
 
     #[test]

@@ -4,15 +4,21 @@
 const MSG_ID: &str = "Nats-Msg-Id";
 /// When the message came to the box.
 const TIME: &str = "Frond-Time";
+/// How every block of headers begins; a status of the publisher's follows it on the same line.
+const VERSION: &[u8] = b"NATS/1.0";
 
-/// The value of a header.
+/// The value of a header, as the server wrote it: what a server says follows everything that a
+/// publisher said, in however many bytes, under whatever names.
+///
+/// spec: nats-server v2.15.1 server/stream.go `getDirectRequest`, `genHeader`
 pub(crate) fn value<'a>(header: &'a [u8], name: &str) -> Option<&'a str> {
-    let text = std::str::from_utf8(header).ok()?;
-    let mut lines = text.split("\r\n").skip(1);
-    lines.find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        key.eq_ignore_ascii_case(name).then(|| value.trim())
-    })
+    let mut lines = header.rsplit(|byte| *byte == b'\n');
+    let value = lines.find_map(|line| {
+        let (key, value) = line.split_at_checked(name.len())?;
+        let value = value.strip_prefix(b":")?;
+        key.eq_ignore_ascii_case(name.as_bytes()).then_some(value)
+    })?;
+    std::str::from_utf8(value).ok().map(str::trim)
 }
 
 /// The code of an answer without a body.
@@ -24,9 +30,13 @@ pub(crate) fn status(header: &[u8]) -> Option<u16> {
 /// What a message carries to the hub: its own headers but for those that speak to a server, who it
 /// is, and what must be the last there.
 pub(crate) fn outgoing(stored: &[u8], id: &str, before: u64, time: &str) -> Vec<u8> {
-    let mut header = b"NATS/1.0\r\n".to_vec();
+    let mut header = Vec::with_capacity(stored.len() + 256);
+    if !stored.starts_with(VERSION) {
+        header.extend_from_slice(VERSION);
+        header.extend_from_slice(b"\r\n");
+    }
     let mut has_time = false;
-    let lines = stored.split(|byte| *byte == b'\n').skip(1);
+    let lines = stored.split(|byte| *byte == b'\n');
     for line in lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
         let is_servers = line
             .get(..5)
@@ -35,7 +45,9 @@ pub(crate) fn outgoing(stored: &[u8], id: &str, before: u64, time: &str) -> Vec<
             continue;
         }
         // From a box behind this one: when it came first is what counts.
-        has_time |= line.starts_with(TIME.as_bytes());
+        has_time |= line
+            .strip_prefix(TIME.as_bytes())
+            .is_some_and(|rest| rest.starts_with(b":"));
         header.extend_from_slice(line);
         header.extend_from_slice(b"\r\n");
     }

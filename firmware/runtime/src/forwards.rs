@@ -81,6 +81,10 @@ impl Forwards {
 /// What a configuration that was checked says of a block.
 fn setup(config: &Config, options: &frond_config::Forward) -> Option<Setup> {
     let remote = config.remote_of(options)?;
+    let mut accounts = config.accounts.iter();
+    let account = accounts.find(|account| account.name == remote.account);
+    let most = account.and_then(|account| account.limits.max_payload);
+    let payload_max = config.limits.max_payload;
     let url = remote
         .urls
         .first()
@@ -92,6 +96,8 @@ fn setup(config: &Config, options: &frond_config::Forward) -> Option<Setup> {
         account: remote.account.clone(),
         url: url.unwrap_or_default(),
         inbox: String::new(),
+        payload_max: most.map_or(payload_max, |most| most.min(payload_max)),
+        line_max: config.limits.max_control_line,
     })
 }
 

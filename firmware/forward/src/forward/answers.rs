@@ -1,8 +1,9 @@
 //! What is heard, by what it answers.
 
 use super::Forward;
+use super::drain::FRAME_BYTES;
 use super::lanes::Stored;
-use crate::ask::{self, Info};
+use crate::ask;
 use crate::io::Message;
 use crate::words;
 
@@ -22,6 +23,7 @@ impl Forward {
             "d" if !is_nobody => return self.removed(number, answer()),
             "x" => return self.evicted(number),
             "m" if is_nobody || answer().is_err() => return self.mark_failed(),
+            "a" if is_nobody => return self.nobody(turn, number),
             _ => {}
         }
         if turn != self.turn {
@@ -29,26 +31,31 @@ impl Forward {
         }
         match kind {
             // Its bytes were counted with the message.
-            "a" => self.acked(number, (!is_nobody).then(answer)),
+            "a" => self.acked(number, message.payload),
             "s" if number == self.step_number => {
-                if self.is_asking_hub() {
-                    self.spend(message.subject.len() + message.payload.len());
+                // That nobody is there is this box's own word.
+                if self.is_asking_hub() && !is_nobody {
+                    self.spend_on(message);
                 }
                 self.step_answered((!is_nobody).then(answer));
             }
             "g" if is_nobody => self.hub_is_away(),
             "g" => {
-                self.spend(message.subject.len() + message.payload.len());
+                self.spend_on(message);
                 self.scanned(number, answer());
             }
             "f" => self.read(number, message),
-            "i" => {
-                if let Ok(json) = answer() {
-                    self.looked(Info::of(&json));
-                }
-            }
+            "q" if answer().is_err_and(|fault| fault.is_no_message()) => self.aside.forget(number),
+            "i" if !is_nobody => self.looked(answer()),
             _ => {}
         }
+    }
+
+    /// A question to the hub, and its answer.
+    fn spend_on(&mut self, answer: &Message<'_>) {
+        // The subject of the answer went there as well.
+        let bytes = 2 * answer.subject.len() + answer.payload.len() + 2 * FRAME_BYTES;
+        self.spend(self.asked_bytes + bytes as u64);
     }
 
     /// A message that was read, or the end of them.
@@ -56,20 +63,26 @@ impl Forward {
         let Some(fetch) = self.fetch.as_mut().filter(|it| it.number == number) else {
             return;
         };
-        let left = words::value(message.header, "Nats-Num-Pending");
-        match words::status(message.header) {
-            // The end of a batch.
-            Some(204) => return self.fetched(left == Some("0")),
-            Some(404) => return self.fetched(true),
-            // Nobody is there: it is asked again when it is overdue.
-            Some(_) => return,
-            None => {}
-        }
         let value = |name: &str| words::value(message.header, name);
-        let seq = value("Nats-Sequence").and_then(|it| it.parse().ok());
+        // A message may begin like an end, and its publisher may have written anything: the server
+        // adds a sequence to each message, and to nothing else.
+        let Some(seq) = value("Nats-Sequence") else {
+            return match words::status(message.header) {
+                Some(204) => self.fetched(value("Nats-Num-Pending") == Some("0")),
+                Some(404) => self.fetched(true),
+                // Nobody is there: it is asked again when it is overdue.
+                Some(_) | None => {}
+            };
+        };
+        let seq: Option<u64> = seq.parse().ok();
         let (Some(seq), Some(subject)) = (seq, value("Nats-Subject")) else {
             return;
         };
+        let is_asked = seq >= fetch.question.from
+            && frond_subject::matches(self.classes.filter(fetch.place.class()), subject);
+        if !is_asked {
+            return;
+        }
         fetch.got.push(Stored {
             seq,
             subject: subject.to_owned(),

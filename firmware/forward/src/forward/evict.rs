@@ -45,6 +45,10 @@ impl Forward {
             return;
         }
         if !self.eviction.is_measured {
+            if !self.is_looking {
+                self.look_at = None;
+                self.is_changed = true;
+            }
             return;
         }
         let last = self.own.last_seq;
@@ -81,9 +85,11 @@ impl Forward {
                 self.eviction.back_to(class, stored.seq);
                 break;
             }
-            if !is_its || self.taken.contains(&stored.seq) {
+            let is_aside = self.aside.has(stored.seq);
+            if !is_its || (self.taken.contains(&stored.seq) && !is_aside) {
                 continue;
             }
+            self.aside.forget(stored.seq);
             bytes = bytes.saturating_sub(stored.bytes());
             self.eviction.asked.insert(stored.seq);
             if let Some(count) = self.eviction.dropped.get_mut(class) {

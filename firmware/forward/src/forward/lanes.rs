@@ -87,6 +87,11 @@ impl Lanes {
         next(&self.backlog).map(|(class, question)| (Place::Backlog(class), question))
     }
 
+    /// Whether there is nothing more to be read.
+    pub(super) fn are_done(&self) -> bool {
+        self.next_live().is_none() && self.next_backlog().is_none()
+    }
+
     pub(super) fn lane(&mut self, place: Place) -> Option<&mut Lane> {
         match place {
             Place::Live(class) => self.live.get_mut(class),

@@ -19,7 +19,8 @@ impl Forward {
     /// A message is at the hub.
     pub(super) fn has_arrived(&mut self, hub_seq: u64, seq: u64) {
         let before = self.uncertain.len();
-        self.uncertain.retain(|_, it| *it != seq);
+        self.uncertain.retain(|_, it| it.seq != seq);
+        self.aside.forget(seq);
         // What an earlier run sent is not counted again.
         let was_sent = self.uncertain.len() < before || self.phase == Phase::Running;
         self.arrived += u64::from(was_sent);
@@ -79,7 +80,7 @@ impl Forward {
 
     /// Writes the mark now and then.
     pub(super) fn keep_mark(&mut self) {
-        let (settled, used) = (self.settled(), self.meter.used);
+        let (settled, used) = (self.settled(), self.meter.used());
         let Marking { hub_seq, .. } = self.marking;
         if (settled, used) == (hub_seq, self.marking.used) {
             self.marking.next = None;
@@ -91,8 +92,7 @@ impl Forward {
             return;
         }
         self.mark.hub_seq = settled;
-        self.mark.used = used;
-        self.mark.since_ns = self.meter.since.as_nanos();
+        self.mark.set_spent(self.meter.spent());
         self.marking = Marking {
             hub_seq: settled,
             used,
@@ -102,8 +102,10 @@ impl Forward {
         self.ask(subject, self.mark.to_json(), "m", settled);
     }
 
-    /// One that was not written is written again soon.
+    /// One that was not written is written again soon, to a stream that is made if it is not there.
     pub(super) fn mark_failed(&mut self) {
         self.marking.used = u64::MAX;
+        let subject = self.own_api(&format!("STREAM.CREATE.{}", ask::MARKS));
+        self.ask(subject, ask::marks(), "c", 0);
     }
 }

@@ -33,10 +33,6 @@ pub(super) enum Step {
     WriteMark {
         last: u64,
     },
-    /// Whether the last message of the hub is the one of ours that it should be.
-    Check {
-        last: u64,
-    },
     /// What the messages of the hub after those that are settled are.
     Scan {
         from: u64,
@@ -56,7 +52,7 @@ impl Step {
             | Self::Watch
             | Self::LookAgain
             | Self::WriteMark { .. } => false,
-            Self::LookAtHub | Self::MakeHub | Self::Check { .. } | Self::Scan { .. } => true,
+            Self::LookAtHub | Self::MakeHub | Self::Scan { .. } => true,
         }
     }
 }
@@ -84,6 +80,10 @@ impl Forward {
                 step,
                 asked: Some(at),
             } if now >= at + ANSWER_WAIT => {
+                if step.is_about_hub() {
+                    // It went, as far as anybody knows.
+                    self.spend(self.asked_bytes);
+                }
                 self.failed(step, "no answer in time");
             }
             Phase::Resting { step, until } if now >= until => self.put(step, now),
@@ -123,11 +123,11 @@ impl Forward {
             }
             Step::MakeOwn => (
                 self.own_api(&format!("STREAM.CREATE.{name}")),
-                ask::own(options),
+                ask::own(&self.setup),
             ),
             Step::MendOwn => (
                 self.own_api(&format!("STREAM.UPDATE.{name}")),
-                ask::own(options),
+                ask::own(&self.setup),
             ),
             Step::ReadMark => {
                 let what = format!("STREAM.MSG.GET.{}", ask::MARKS);
@@ -152,12 +152,9 @@ impl Forward {
                 (self.hub_api(&what), body)
             }
             Step::WriteMark { .. } => (ask::mark_subject(&name), self.mark.to_json()),
-            Step::Check { last } => {
-                let what = format!("STREAM.MSG.GET.{}", self.hub_stream);
-                (self.hub_api(&what), ask::one(last))
-            }
             Step::Scan { from, last, .. } => return self.scan(from, last),
         };
+        self.asked_bytes = (subject.len() + body.len()) as u64;
         self.ask(subject, body, "s", self.count);
     }
 
@@ -166,7 +163,9 @@ impl Forward {
         let end = last.min(from + SCAN_MESSAGES - 1);
         let subject = self.hub_api(&format!("STREAM.MSG.GET.{}", self.hub_stream));
         for seq in from..=end {
-            self.ask(subject.clone(), ask::one(seq), "g", seq);
+            let body = ask::one(seq);
+            self.asked_bytes = (subject.len() + body.len()) as u64;
+            self.ask(subject.clone(), body, "g", seq);
         }
         self.phase = Phase::Setting {
             step: Step::Scan {
@@ -231,12 +230,23 @@ impl Forward {
             }
             (Step::MakeOwn | Step::MendOwn, Ok(json)) => self.own_is(Info::of(&json)),
             (Step::ReadMark, answer) => self.mark_is(answer),
-            (Step::Watch, Ok(_)) => self.set_out(Step::LookAgain),
+            (Step::Watch, Ok(_)) => {
+                self.told_at = self.now.mono;
+                self.set_out(Step::LookAgain);
+            }
+            // Somebody removed it since.
+            (Step::MendOwn | Step::Watch | Step::LookAgain, Err(fault))
+                if fault.code == ask::NO_STREAM =>
+            {
+                self.failed(Step::Marks, &fault.text);
+            }
             (Step::LookAgain, Ok(json)) => {
                 self.own = Info::of(&json);
                 self.set_out(Step::LookAtHub);
             }
             (Step::LookAtHub, Err(fault)) if fault.code == ask::NO_STREAM => {
+                // That is why nothing got through.
+                self.aside.drop_charge();
                 self.set_out(Step::MakeHub);
             }
             (Step::LookAtHub | Step::MakeHub, Ok(json)) => self.hub_is(&Info::of(&json)),
@@ -244,7 +254,6 @@ impl Forward {
                 self.marking.hub_seq = last;
                 self.run(last);
             }
-            (Step::Check { last }, answer) => self.checked(last, answer),
             // Their answers are those of `scanned`.
             (Step::Scan { .. }, _) => {}
             (
@@ -269,7 +278,10 @@ impl Forward {
             self.log(Level::Warn, why.to_owned());
         }
         let from = match step.is_about_hub() {
-            true => Step::LookAtHub,
+            true => {
+                self.aside.drop_charge();
+                Step::LookAtHub
+            }
             false => step,
         };
         self.rest(from, self.fault_wait());
@@ -296,21 +308,26 @@ impl Forward {
             Err(fault) if fault.is_no_message() => Mark::default(),
             Err(fault) => return self.failed(Step::ReadMark, &fault.text),
         };
-        self.meter.resume(read.used, read.since());
+        self.meter.resume(&read.spent());
         self.mark = if read.own_created == self.own.created {
             read
         } else {
-            // The stream here is a new one: nothing of it was ever sent.
-            Mark {
-                own_created: self.own.created.clone(),
-                ..Mark::default()
-            }
+            // The stream here is a new one: nothing of it was ever sent, and nothing of the former
+            // one is to be removed from it.
+            self.uncertain.clear();
+            self.removals.clear();
+            self.aside = super::Aside::default();
+            self.forget_evictions();
+            Mark::of_new(&self.own.created)
         };
         self.flights.begin(self.mark.hub_seq);
         self.set_out(Step::Watch);
     }
 
     fn hub_is(&mut self, info: &Info) {
+        if !self.judge() {
+            return;
+        }
         let all = format!("{}.>", self.prefix);
         let hears = |it: &String| frond_subject::is_subset(&all, it);
         if !info.subjects.iter().any(hears) {
@@ -321,20 +338,16 @@ impl Forward {
         if info.created != self.mark.hub_created || info.last_seq < floor {
             self.mark.hub_created.clone_from(&info.created);
             self.mark.hub_seq = info.last_seq;
-            self.mark.used = self.meter.used;
-            self.mark.since_ns = self.meter.since.as_nanos();
-            for seq in std::mem::take(&mut self.uncertain).into_values() {
-                self.taken.remove(&seq);
-            }
+            self.mark.set_spent(self.meter.spent());
+            self.uncertain.clear();
             let last = info.last_seq;
             return self.set_out(Step::WriteMark { last });
         }
         let last = info.last_seq;
         if last == floor {
             self.run(last);
-        } else if self.uncertain.contains_key(&last) {
-            self.set_out(Step::Check { last });
         } else {
+            // Somebody else may have written between ours, and after them: each is looked up.
             let from = floor + 1;
             self.set_out(Step::Scan {
                 from,
@@ -344,40 +357,12 @@ impl Forward {
         }
     }
 
-    /// Only this box writes to its stream, and in order: if the last one is the one of ours that it
-    /// should be, so are those before it. One that was consumed at the hub already was there.
-    fn checked(&mut self, last: u64, answer: Result<Value, Fault>) {
-        let wanted = self.uncertain.get(&last).copied();
-        let is_it = match answer {
-            Ok(json) => words::own_seq(&ask::header_of(&json), &self.id_prefix) == wanted,
-            Err(fault) if fault.is_no_message() => true,
-            Err(fault) => return self.failed(Step::LookAtHub, &fault.text),
-        };
-        if !is_it {
-            let from = self.flights.floor() + 1;
-            return self.set_out(Step::Scan {
-                from,
-                last,
-                open: 0,
-            });
-        }
-        let arrived: Vec<_> = self
-            .uncertain
-            .range(..=last)
-            .map(|(a, b)| (*a, *b))
-            .collect();
-        for (hub_seq, seq) in arrived {
-            self.has_arrived(hub_seq, seq);
-        }
-        self.run(last);
-    }
-
     /// Everything is known: messages go.
     fn run(&mut self, last: u64) {
         // What was on its way and is not there has to go again.
-        for seq in std::mem::take(&mut self.uncertain).into_values() {
-            self.taken.remove(&seq);
-        }
+        self.uncertain.clear();
+        let arrived = self.removals.values().map(|it| it.seq);
+        self.taken = arrived.chain(self.aside.seqs()).collect();
         self.flights.begin(last);
         let options = &self.setup.options;
         self.lanes.begin(options.order, self.own.last_seq);

@@ -1,3 +1,4 @@
+mod faults;
 mod world;
 
 use std::collections::BTreeSet;

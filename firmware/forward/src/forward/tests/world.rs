@@ -21,16 +21,23 @@ pub(super) struct World {
     pub(super) own: Kept,
     pub(super) own_last: u64,
     own_exists: bool,
+    own_created: u32,
     mark: Option<Vec<u8>>,
     pub(super) hub: Kept,
     pub(super) hub_last: u64,
     pub(super) hub_exists: bool,
     pub(super) hub_refuses: Option<u64>,
+    /// Larger payloads are not carried there.
+    pub(super) carries: usize,
+    /// Another stream of the box hears what goes to the hub, and answers first.
+    pub(super) is_overheard: bool,
+    /// The hub takes nothing and says nothing.
+    pub(super) is_mute: bool,
     pub(super) is_up: bool,
     /// How many of a hundred things that cross the line are lost.
     pub(super) loss: u64,
     pub(super) rng: Rng,
-    news: Option<String>,
+    pub(super) news: Option<String>,
     inbox: VecDeque<Heard>,
     runs: u64,
     options: Options,
@@ -71,6 +78,8 @@ fn setup(options: &Options, run: u64) -> Setup {
         account: "$G".to_owned(),
         url: "nats://hub:7422".to_owned(),
         inbox: format!("_INBOX.r{run}"),
+        payload_max: 4_096,
+        line_max: 1_024,
     }
 }
 
@@ -86,11 +95,15 @@ impl World {
             own: Kept::new(),
             own_last: 0,
             own_exists: false,
+            own_created: 0,
             mark: None,
             hub: Kept::new(),
             hub_last: 0,
             hub_exists: false,
             hub_refuses: None,
+            carries: usize::MAX,
+            is_overheard: false,
+            is_mute: false,
             is_up: true,
             loss: 0,
             rng: Rng::seeded(seed),
@@ -118,23 +131,45 @@ impl World {
     }
 
     pub(super) fn publish(&mut self, subject: &str, payload: &str) {
+        self.publish_with(subject, b"", payload.as_bytes());
+    }
+
+    pub(super) fn publish_with(&mut self, subject: &str, header: &[u8], payload: &[u8]) {
+        if !self.own_exists && self.own_created > 0 {
+            return;
+        }
         if self.options.order == Order::Latest {
             self.own.retain(|_, (other, _, _)| other != subject);
         }
         self.own_last += 1;
-        let kept = (subject.to_owned(), Vec::new(), payload.as_bytes().to_vec());
+        let kept = (subject.to_owned(), header.to_vec(), payload.to_vec());
         self.own.insert(self.own_last, kept);
         if let Some(news) = &self.news {
             let reply = format!("$JS.ACK.F.{news}.1.{}.1.0.0", self.own_last);
+            let size = format!("Nats-Msg-Size: {}", payload.len());
             self.inbox.push_back(Heard {
                 sid: 2,
                 subject: subject.to_owned(),
                 reply: Some(reply),
-                header: format!("NATS/1.0\r\nNats-Msg-Size: {}\r\n\r\n", payload.len())
-                    .into_bytes(),
+                header: added(header, &size),
                 payload: Vec::new(),
             });
         }
+    }
+
+    /// Somebody else writes into the hub's stream.
+    pub(super) fn intrude(&mut self) {
+        self.hub_last += 1;
+        let kept = ("a.x".to_owned(), Vec::new(), b"intruder".to_vec());
+        self.hub.insert(self.hub_last, kept);
+    }
+
+    /// An operator removes the box's stream, and with it who tells of new messages.
+    pub(super) fn delete_own(&mut self) {
+        self.own.clear();
+        self.own_last = 0;
+        self.own_exists = false;
+        self.news = None;
     }
 
     /// Carries out at most `steps` things; whether that was all.
@@ -169,6 +204,15 @@ impl World {
     pub(super) fn pass(&mut self, time: Duration) {
         self.now.mono = self.now.mono + time;
         self.now.wall = self.now.wall + time;
+        if self.news.is_some() {
+            self.inbox.push_back(Heard {
+                sid: 2,
+                subject: "news".to_owned(),
+                reply: None,
+                header: b"NATS/1.0 100 Idle Heartbeat\r\n\r\n".to_vec(),
+                payload: Vec::new(),
+            });
+        }
         self.block.handle(self.now, Input::Time);
     }
 
@@ -201,6 +245,19 @@ impl World {
         if !self.is_up {
             return self.answer(&letter.reply, b"NATS/1.0 503\r\n\r\n", b"");
         }
+        if letter.subject.starts_with("$FWD.") {
+            if letter.payload.len() > self.carries {
+                return self.answer(&letter.reply, b"NATS/1.0 503\r\n\r\n", b"");
+            }
+            if self.is_overheard {
+                let seq = letter.reply.rsplit('.').next().unwrap();
+                let ack = format!("{{\"stream\":\"ALL\",\"domain\":\"box\",\"seq\":{seq}}}");
+                self.answer(&letter.reply, b"", ack.as_bytes());
+            }
+            if self.is_mute {
+                return;
+            }
+        }
         if self.rng.below(100) < self.loss {
             return;
         }
@@ -223,6 +280,7 @@ impl World {
                 json!({"stream": "FROND_FORWARD", "seq": 1})
             }
             Some("STREAM.CREATE.F" | "STREAM.UPDATE.F") => {
+                self.own_created += u32::from(!self.own_exists);
                 self.own_exists = true;
                 self.own_info()
             }
@@ -237,6 +295,9 @@ impl World {
                 None => fault(10_043),
             },
             Some("DIRECT.GET.F") => return self.direct(letter, &body),
+            Some(what) if what.starts_with("CONSUMER.CREATE.F.") && !self.own_exists => {
+                fault(10_059)
+            }
             Some(what) if what.starts_with("CONSUMER.CREATE.F.") => {
                 self.news = Some("news".to_owned());
                 json!({"name": "news"})
@@ -257,12 +318,12 @@ impl World {
             return self.answer(&letter.reply, b"NATS/1.0 404\r\n\r\n", b"");
         }
         let left = all.len().saturating_sub(batch);
-        for (seq, (subject, _, payload)) in all.into_iter().take(batch) {
-            let header = format!(
-                "NATS/1.0\r\nNats-Stream: F\r\nNats-Subject: {subject}\r\nNats-Sequence: {seq}\r\n\
-                 Nats-Time-Stamp: {CREATED}\r\n\r\n"
+        for (seq, (subject, header, payload)) in all.into_iter().take(batch) {
+            let words = format!(
+                "Nats-Stream: F\r\nNats-Subject: {subject}\r\nNats-Sequence: {seq}\r\n\
+                 Nats-Time-Stamp: {CREATED}\r\nNats-Num-Pending: 1"
             );
-            self.answer(&letter.reply, header.as_bytes(), &payload);
+            self.answer(&letter.reply, &added(&header, &words), &payload);
         }
         let end = format!("NATS/1.0 204 EOB\r\nNats-Num-Pending: {left}\r\n\r\n");
         self.answer(&letter.reply, end.as_bytes(), b"");
@@ -312,9 +373,11 @@ impl World {
             .map(|it| it.0.len() + it.2.len() + 40)
             .sum();
         json!({
-            "created": CREATED, "config": {"metadata": {"frond.forward": "from"}},
+            "created": format!("2026-01-01T00:00:{:02}.5Z", self.own_created),
+            "config": {"metadata": {"frond.forward": "from"}},
             "state": {
                 "messages": self.own.len(), "bytes": bytes, "last_seq": self.own_last,
+                "first_seq": self.own.keys().next().copied().unwrap_or(self.own_last + 1),
                 "first_ts": CREATED,
             },
         })
@@ -336,6 +399,16 @@ impl World {
             payload: payload.to_vec(),
         });
     }
+}
+
+/// As a server adds to a header.
+fn added(header: &[u8], lines: &str) -> Vec<u8> {
+    let mut all = match header.strip_suffix(b"\r\n") {
+        Some(header) => header.to_vec(),
+        None => b"NATS/1.0\r\n".to_vec(),
+    };
+    all.extend_from_slice(format!("{lines}\r\n\r\n").as_bytes());
+    all
 }
 
 fn fault(code: u64) -> Value {
