@@ -16,6 +16,8 @@ use interop::streams::{ask, messages, text};
 use interop::{Kind, Proxy, Server, free_port, http_get, run, wait_for, wait_for_async};
 use serde_json::{Value, json};
 
+mod faults;
+
 const BOUND: Duration = Duration::from_secs(40);
 const STREAM: &str = "FWD_shop_SALES";
 
