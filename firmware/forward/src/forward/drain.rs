@@ -314,10 +314,11 @@ impl Forward {
         self.is_changed = true;
         if self.rests >= RESTS_MAX {
             self.rests = 0;
-            self.resync(match self.aside.release_suspects() {
+            let fault = match self.aside.release_suspects() {
                 true => "the hub is there, and does not take what it is sent",
                 false => "messages that are kept were passed over",
-            });
+            };
+            self.resync(fault);
         }
     }
 }
