@@ -226,8 +226,13 @@ impl World {
                     let time = at.since(self.now.mono);
                     self.pass(time.max(Duration::from_millis(1)));
                 }
-                Some(_) | None => return,
+                Some(_) | None => break,
             }
+        }
+        if self.now.mono < end {
+            // The time passes, whether anything is due or not.
+            self.pass(end.since(self.now.mono));
+            self.quiesce();
         }
     }
 
