@@ -196,9 +196,11 @@ async fn an_outage_is_not_charged() {
     let mut it = Box::start(Kind::Hub, &block("budget: \"5MB/day\""));
     it.is("settled");
     it.hub.kill();
-    let before = it.is("hub_away")["budget_used"].clone();
     let leaf = client(&it.leaf).await;
-    say(&leaf, "sales.a", 0..300).await;
+    // It is with something to send that the block asks for the hub.
+    say(&leaf, "sales.a", 0..1).await;
+    let before = it.is("hub_away")["budget_used"].clone();
+    say(&leaf, "sales.a", 1..300).await;
     let told = it.kept(300);
     assert_eq!(
         (&told["budget_used"], &told["state"]),
