@@ -10,7 +10,7 @@ use crate::interest::Interest;
 use crate::links::Scope;
 use crate::mapped_reply::ShownReplies;
 use crate::sharing::Shared;
-use crate::{Broker, Conn, Level, Traffic};
+use crate::{Broker, ByPeer, Conn, Level, Traffic};
 
 impl Broker {
     /// As many account states as the directory has accounts.
@@ -22,6 +22,7 @@ impl Broker {
                 clients: 0,
                 leafs: 0,
                 traffic: Traffic::default(),
+                by_peer: ByPeer::default(),
                 slow_consumers: 0,
                 sharing: Shared::default(),
                 replies: ShownReplies::default(),

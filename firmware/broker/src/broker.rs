@@ -7,9 +7,10 @@ use frond_clock::{Instant, Now, Rng, Timers};
 use frond_subject::TokenHash;
 use frond_wire::{ServerInfo, Step, encode};
 
-use crate::closing::{ClosedRing, Slow};
+use crate::closing::Slow;
 use crate::connection::{Connection, Kind, Session};
 use crate::crossings::Crossings;
+use crate::gone::ClosedRing;
 use crate::interest::{Change, Interest, Sub, SubId};
 use crate::latency::Notice;
 use crate::limits::{CONNECTION_BYTES, DELIVERIES_PER_TURN, OPERATIONS_PER_TURN, SECURED_BYTES};
@@ -25,7 +26,7 @@ use crate::strangers::Strangers;
 use crate::taken::Share;
 use crate::wide_links::Offers;
 use crate::{
-    Arrival, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, Security,
+    Arrival, ByPeer, Conn, Front, Level, Limits, LineTrace, LinkId, Next, Outbox, Output, Security,
     ServerFacts, Setup, Taken, Totals, Traffic,
 };
 
@@ -91,6 +92,7 @@ pub(crate) struct AccountState {
     pub(crate) clients: u32,
     pub(crate) leafs: u32,
     pub(crate) traffic: Traffic,
+    pub(crate) by_peer: ByPeer,
     pub(crate) slow_consumers: u64,
     pub(crate) sharing: Shared,
     /// What this server was shown of replies that a gateway mapped.
@@ -239,15 +241,7 @@ impl Broker {
             Some(slot) => self.run(*slot, buf, &mut consumed),
         };
         self.settle();
-        let stalls = self.stalled && self.limits.holds_producers();
-        let next = match next {
-            Next::Read(_) | Next::Turn if stalls => {
-                self.totals.stalls += 1;
-                Next::Stall
-            }
-            Next::Read(_) | Next::Turn | Next::Stall | Next::Verify | Next::Never => next,
-        };
-        self.stalled = false;
+        let next = self.held_back(conn, next);
         Taken { consumed, next }
     }
 

@@ -1,6 +1,5 @@
 //! How connections end, and what is remembered of them.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +27,7 @@ impl Broker {
         let closed_link = self
             .link_at(slot)
             .and_then(|id| self.closed_link(id, slot, cause));
+        let subs = self.subs_at(slot);
         let Some(connection) = self.conns.get_mut(slot) else {
             return;
         };
@@ -41,7 +41,7 @@ impl Broker {
                 let closed = closed_link.map(Arc::new);
                 self.end_link(link, cause);
                 if let Some(closed) = closed {
-                    self.closed.push(Arc::clone(&closed));
+                    self.closed.push(Arc::clone(&closed), subs);
                     let was_bound = closed.client.account.is_some();
                     let told = was_bound.then_some(Output::LinkDisconnected(closed));
                     self.outputs.extend(told);
@@ -58,7 +58,7 @@ impl Broker {
                     reason: cause.into(),
                     kind: PeerKind::Client,
                 });
-                self.closed.push(Arc::clone(&closed));
+                self.closed.push(Arc::clone(&closed), subs);
                 self.outputs.push_back(Output::Disconnected(closed));
             }
         }
@@ -226,35 +226,4 @@ pub(crate) enum Slow {
     OfAll,
     /// It took too long; the log knows.
     Late,
-}
-
-/// The latest closed connections.
-#[derive(Debug)]
-pub(crate) struct ClosedRing {
-    clients: VecDeque<Arc<ClosedClient>>,
-    max: usize,
-}
-
-impl ClosedRing {
-    pub(crate) const fn new(max: usize) -> Self {
-        Self {
-            clients: VecDeque::new(),
-            max,
-        }
-    }
-
-    pub(crate) fn push(&mut self, client: Arc<ClosedClient>) {
-        self.clients.push_back(client);
-        while self.clients.len() > self.max {
-            self.clients.pop_front();
-        }
-    }
-
-    pub(crate) const fn set_max(&mut self, max: usize) {
-        self.max = max;
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<ClosedClient>> {
-        self.clients.iter()
-    }
 }

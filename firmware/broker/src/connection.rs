@@ -12,6 +12,7 @@ use crate::interest::SubId;
 use crate::limits::{TRACKED_REPLIES_BYTES_MAX, TRACKED_REPLIES_MAX};
 use crate::mapped_reply::{MAPPED_PREFIX, ShownReplies};
 use crate::options::Options;
+use crate::stalls::Stalls;
 use crate::{Address, Arrival, Conn, Limits, LinkId, Outbox, PeerAddr, Security, Upgrade};
 
 /// One transport and what is known of its other end.
@@ -106,8 +107,8 @@ pub(crate) struct Session {
     pub(crate) access: Option<Access>,
     /// The key of the trusted proxy it came through.
     pub(crate) proxy: Option<Box<str>>,
-    /// When it was held back last, and how long together with those just before.
-    pub(crate) stall: Option<Box<(Instant, Duration)>>,
+    /// How it was held back, if it ever was.
+    pub(crate) stalls: Option<Box<Stalls>>,
     /// Whether it had the second `INFO`, or was too old for it.
     pub(crate) informed: bool,
     /// What the log says of it behind its mark.
@@ -275,7 +276,7 @@ impl Session {
             identity: None,
             access: None,
             proxy: None,
-            stall: None,
+            stalls: None,
             informed: false,
             label: Box::default(),
             offered: None,

@@ -8,7 +8,7 @@ use frond_wire::Message;
 use crate::deliver::HEAD_BYTES_MAX;
 use crate::interest::{Group, Matches};
 use crate::publish::{Origin, Publication};
-use crate::{Broker, LinkId, LinkKind, Sent, Via};
+use crate::{Broker, LinkId, LinkKind, Sent, Traffic, Via};
 
 impl Broker {
     /// Each link once: for its plain subscriptions and for the groups it was picked for. Whether
@@ -118,7 +118,11 @@ impl Broker {
         let now = self.now;
         let from_client = matches!(publication.origin, Origin::Client { .. });
         let source = self.source_of(publication.origin);
-        let Some((slot, link)) = self.links.get_mut(&id).and_then(|slot| slot.ready()) else {
+        let Some(known) = self.links.get_mut(&id) else {
+            return Sent::Withheld;
+        };
+        let kind = known.kind;
+        let Some((slot, link)) = known.ready() else {
             return Sent::Withheld;
         };
         let Some(connection) = self.conns.get_mut(slot) else {
@@ -161,12 +165,13 @@ impl Broker {
         });
         if sent == Sent::Sent {
             let bytes = message.body_bytes() as u64;
-            connection.traffic.out_msgs += 1;
-            connection.traffic.out_bytes += bytes;
-            self.totals.traffic.out_msgs += 1;
-            self.totals.traffic.out_bytes += bytes;
-            self.totals.links.out_msgs += 1;
-            self.totals.links.out_bytes += bytes;
+            count_out(&mut connection.traffic, bytes);
+            count_out(&mut self.totals.traffic, bytes);
+            count_out(&mut self.totals.links, bytes);
+            if let Some(state) = self.accounts.get_mut(publication.account.0 as usize) {
+                count_out(&mut state.traffic, bytes);
+                count_out(state.by_peer.of(kind), bytes);
+            }
             self.stalled |= connection.outbox.len() > outbox_max / 4 * 3;
         }
         if !connection.dirty {
@@ -178,4 +183,9 @@ impl Broker {
         }
         sent
     }
+}
+
+const fn count_out(traffic: &mut Traffic, bytes: u64) {
+    traffic.out_msgs += 1;
+    traffic.out_bytes += bytes;
 }

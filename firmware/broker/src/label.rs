@@ -2,15 +2,11 @@
 //! spec: nats-server v2.15.1 server/client.go `processConnect`, `getAuthUser`,
 //! `getAuthUserLabel`, `formatNoClientInfo`.
 
-use std::time::Duration;
-
 use frond_account::{Credentials, Identity, Login};
-use frond_clock::Now;
 
+use crate::Broker;
 use crate::connection::Session;
-use crate::limits::{STALL_TOLD_FROM, STALLS_TOLD_EVERY};
 use crate::options::Options;
-use crate::{Broker, Conn, Level};
 
 /// How a client is known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,34 +97,6 @@ pub(crate) fn of(
 }
 
 impl Broker {
-    /// A client was held back for so long, as those it wrote to could hardly follow. One line
-    /// speaks for a second.
-    ///
-    /// spec: nats-server v2.15.1 server/client.go `resetReadLoopStallTime`
-    pub fn producer_stalled(&mut self, now: Now, conn: Conn, time: Duration) {
-        self.now = now;
-        let Some(slot) = self.by_conn.get(&conn).copied() else {
-            return;
-        };
-        let Some(session) = self.conns.get_mut(slot).and_then(|c| c.session_mut()) else {
-            return;
-        };
-        let (before, total) = **session.stall.get_or_insert_default();
-        let is_new = now.mono.since(before) > time * 3;
-        let total = if is_new { time } else { total + time };
-        let early = |told| now.mono.since(told) < STALLS_TOLD_EVERY;
-        let tell = total >= STALL_TOLD_FROM;
-        let kept = if tell { Duration::ZERO } else { total };
-        session.stall = Some(Box::new((now.mono, kept)));
-        if !tell || self.stall_told.is_some_and(early) {
-            return;
-        }
-        self.stall_told = Some(now.mono);
-        let text = format!("Producer was stalled for a total of {total:?}");
-        let text = self.with_whose(slot, &text);
-        self.log_connection(slot, Level::Warn, &text);
-    }
-
     /// `text` with the account and the user of a client that is in one.
     pub(crate) fn with_whose(&self, slot: u32, text: &str) -> String {
         let session = self.conns.get(slot).and_then(|c| c.session());

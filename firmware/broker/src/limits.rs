@@ -187,3 +187,9 @@ pub(crate) const MAPPED_REPLIES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Interest in accounts that this server doesn't know yet, in bytes per connection.
 pub(crate) const UNMET_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What is kept of a subscription whose connection is gone costs this besides its words, about.
+pub(crate) const GONE_SUBSCRIPTION_BYTES: usize = 96;
+
+/// What is kept of all such subscriptions together; of more the oldest connections lose theirs.
+pub(crate) const GONE_SUBSCRIPTIONS_BYTES_MAX: usize = 2 * 1024 * 1024;

@@ -161,6 +161,10 @@ impl Broker {
     pub(crate) fn log_jwt_refusal(&mut self, slot: u32, why: &JwtRefusal) -> Refusal {
         match why {
             JwtRefusal::Debug(why) => self.log_connection(slot, Level::Debug, why),
+            JwtRefusal::Unpinned(why) => {
+                self.totals.unpinned += 1;
+                self.log_connection(slot, Level::Debug, why);
+            }
             JwtRefusal::Error(why) => self.log_connection(slot, Level::Error, why),
             JwtRefusal::ProxyRequired => return Refusal::ProxyRequired,
         }

@@ -182,13 +182,10 @@ impl Broker {
     /// The same, to other clusters or not.
     pub(crate) fn publish_to(&mut self, publication: &Publication<'_>, crosses: bool) -> bool {
         let message = publication.message;
+        self.count_in(publication);
         let Some(state) = self.accounts.get_mut(publication.account.0 as usize) else {
             return false;
         };
-        if publication.origin != Origin::Internal {
-            state.traffic.in_msgs += 1;
-            state.traffic.in_bytes += message.body_bytes() as u64;
-        }
         let matches = state.interest.matches(message.subject, &self.subs);
         if message.subject.is_empty() || (matches.is_empty() && !crosses) {
             return false;
@@ -243,6 +240,27 @@ impl Broker {
             state.traffic.out_bytes += delivery.sent.1;
         }
         taken
+    }
+
+    /// What came from somebody else counts for the account it was said in, and what came from
+    /// another server there too.
+    fn count_in(&mut self, publication: &Publication<'_>) {
+        if publication.hop.is_some() {
+            return;
+        }
+        let peer = match publication.origin {
+            Origin::Internal => return,
+            Origin::Client { .. } => None,
+            Origin::Link(link) => Some(self.link_kind(link)),
+        };
+        let bytes = publication.message.body_bytes() as u64;
+        if let Some(state) = self.account_state(publication.account) {
+            let by_peer = peer.map(|kind| state.by_peer.of(kind));
+            for traffic in [Some(&mut state.traffic), by_peer].into_iter().flatten() {
+                traffic.in_msgs += 1;
+                traffic.in_bytes += bytes;
+            }
+        }
     }
 
     /// 503 to the client itself, when it listens on the reply subject.

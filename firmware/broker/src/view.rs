@@ -9,7 +9,7 @@ use frond_clock::Timestamp;
 use crate::connection::{Kind, State};
 use crate::interest::{InterestCounts, Owner, Tie};
 use crate::links::LinkSlot;
-use crate::{Broker, Conn, Limits, PeerAddr, ServerFacts, Traffic};
+use crate::{Broker, Conn, Limits, LinkKind, PeerAddr, ServerFacts, Traffic};
 
 /// A client as monitoring shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct ClientView {
     pub pending_bytes: usize,
     /// What it sent and got.
     pub traffic: Traffic,
+    /// How often it was held back, as those it wrote to could hardly follow.
+    pub stalls: u64,
     /// How many subscriptions it has.
     pub subscriptions: usize,
     /// What carries its bytes.
@@ -124,8 +126,31 @@ pub struct AccountView {
     pub interest: InterestCounts,
     /// Messages published in it.
     pub traffic: Traffic,
+    /// The parts of those that went over other servers.
+    pub by_peer: ByPeer,
     /// Clients of it that read too slowly.
     pub slow_consumers: u64,
+}
+
+/// What an account sent and got over other servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByPeer {
+    /// Over leafnodes and hubs.
+    pub leafs: Traffic,
+    /// Over servers of our own cluster.
+    pub routes: Traffic,
+    /// Over servers of other clusters.
+    pub gateways: Traffic,
+}
+
+impl ByPeer {
+    pub(crate) const fn of(&mut self, kind: LinkKind) -> &mut Traffic {
+        match kind {
+            LinkKind::Leaf => &mut self.leafs,
+            LinkKind::Route => &mut self.routes,
+            LinkKind::Gateway => &mut self.gateways,
+        }
+    }
 }
 
 /// How many subscriptions the remembered subjects have.
@@ -165,6 +190,8 @@ pub struct Totals {
     pub stale_links: u64,
     /// Times a producer was asked to wait.
     pub stalls: u64,
+    /// Users refused because their account is none of those that the operator pinned.
+    pub unpinned: u64,
     /// Connections let go because too many had yet to say who they are.
     pub strangers_shed: u64,
     /// Connections closed because all together held too much.
@@ -185,11 +212,6 @@ impl Broker {
     #[must_use]
     pub fn client(&self, conn: Conn) -> Option<ClientView> {
         self.client_view(*self.by_conn.get(&conn)?)
-    }
-
-    /// The latest clients and leafnodes that are gone, oldest first.
-    pub fn closed_clients(&self) -> impl Iterator<Item = &Arc<ClosedClient>> {
-        self.closed.iter()
     }
 
     /// All subscriptions.
@@ -236,6 +258,7 @@ impl Broker {
                 .fold(Fanout::default(), Fanout::with),
             interest: state.interest.counts(),
             traffic: state.traffic,
+            by_peer: state.by_peer,
             slow_consumers: state.slow_consumers,
         })
     }
@@ -339,6 +362,7 @@ impl Broker {
             rtt: session.ping.rtt.or(session.ping.guess),
             pending_bytes: connection.outbox.len(),
             traffic: connection.traffic,
+            stalls: session.stalls.as_ref().map_or(0, |stalls| stalls.count),
             subscriptions: session.subs.len(),
             transport: connection.transport,
             tls: connection.tls.clone(),

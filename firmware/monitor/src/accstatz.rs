@@ -2,6 +2,7 @@
 //!
 //! spec: nats-server v2.15.1 server/monitor.go `AccountStatz`
 
+use frond_broker::Traffic;
 use serde::Serialize;
 
 use crate::query::{Query, Refusal};
@@ -71,7 +72,13 @@ pub(crate) fn document(
 }
 
 fn stat(account: Account) -> AccountStat {
-    let (traffic, leafs) = (account.traffic, account.leaf_traffic);
+    let (all, parts) = (account.traffic, account.by_peer);
+    let data = |of: fn(&Traffic) -> MsgBytes| DataStats {
+        all: of(&all),
+        gateways: of(&parts.gateways),
+        routes: of(&parts.routes),
+        leafs: of(&parts.leafs),
+    };
     AccountStat {
         acc: account.name.clone(),
         name: account.name,
@@ -79,37 +86,14 @@ fn stat(account: Account) -> AccountStat {
         leafnodes: account.leafnodes,
         total_conns: account.clients + account.leafnodes,
         num_subscriptions: account.subscriptions,
-        sent: DataStats::new(
-            MsgBytes {
-                msgs: traffic.out_msgs,
-                bytes: traffic.out_bytes,
-            },
-            MsgBytes {
-                msgs: leafs.out_msgs,
-                bytes: leafs.out_bytes,
-            },
-        ),
-        received: DataStats::new(
-            MsgBytes {
-                msgs: traffic.in_msgs,
-                bytes: traffic.in_bytes,
-            },
-            MsgBytes {
-                msgs: leafs.in_msgs,
-                bytes: leafs.in_bytes,
-            },
-        ),
+        sent: data(|traffic| MsgBytes {
+            msgs: traffic.out_msgs,
+            bytes: traffic.out_bytes,
+        }),
+        received: data(|traffic| MsgBytes {
+            msgs: traffic.in_msgs,
+            bytes: traffic.in_bytes,
+        }),
         slow_consumers: account.slow_consumers,
-    }
-}
-
-impl DataStats {
-    fn new(all: MsgBytes, leafs: MsgBytes) -> Self {
-        Self {
-            all,
-            gateways: MsgBytes::default(),
-            routes: MsgBytes::default(),
-            leafs,
-        }
     }
 }

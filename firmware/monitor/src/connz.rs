@@ -52,6 +52,8 @@ pub(crate) struct ConnInfo {
     out_msgs: u64,
     in_bytes: u64,
     out_bytes: u64,
+    #[serde(skip_serializing_if = "empty")]
+    stalls: u64,
     subscriptions: usize,
     #[serde(skip_serializing_if = "empty")]
     name: String,
@@ -223,6 +225,7 @@ impl ConnInfo {
             out_msgs: row.traffic.out_msgs,
             in_bytes: row.traffic.in_bytes,
             out_bytes: row.traffic.out_bytes,
+            stalls: row.stalls,
             subscriptions: row.subscriptions,
             name: row.name.clone(),
             lang: row.lang.clone(),
@@ -239,8 +242,12 @@ impl ConnInfo {
                 self.subscriptions_list = subs.into_iter().map(|sub| sub.subject).collect();
             }
             Subs::Detailed => {
-                let details = subs.into_iter().map(SubDetail::without_account);
-                self.subscriptions_list_detail = details.collect();
+                // nats-server keeps what is gone with its account.
+                let detail = match self.stop {
+                    None => SubDetail::without_account,
+                    Some(_) => SubDetail::of,
+                };
+                self.subscriptions_list_detail = subs.into_iter().map(detail).collect();
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use frond_account::{AccountId, PeerKind, Transport};
-use frond_broker::{Conn, LinkDetail, LinkStatus, SubView, Traffic};
+use frond_broker::{Conn, GoneSub, LinkDetail, LinkStatus, SubView, Traffic};
 use frond_clock::Timestamp;
 use frond_node::View;
 
@@ -116,14 +116,19 @@ pub(crate) fn connections(view: &View<'_>, with_subs: bool) -> Vec<Connection> {
 pub(crate) fn closed(view: &View<'_>) -> Vec<Connection> {
     let gone = view.broker.closed_clients();
     gone.map(|gone| {
-        let end = Some((gone.stop, gone.reason.to_string()));
-        let row = client_row(view, &gone.client, end);
-        match gone.kind {
-            PeerKind::Client => row,
-            PeerKind::Leafnode => Connection {
-                peer: Peer::Leafnode,
-                ..row
+        let closed = &gone.closed;
+        let end = Some((closed.stop, closed.reason.to_string()));
+        let row = client_row(view, &closed.client, end);
+        let subs = gone.subs.iter();
+        Connection {
+            peer: match closed.kind {
+                PeerKind::Client => Peer::Client,
+                PeerKind::Leafnode => Peer::Leafnode,
             },
+            subs: subs
+                .map(|sub| gone_subscription(view, row.cid, sub))
+                .collect(),
+            ..row
         }
     })
     .collect()
@@ -217,14 +222,6 @@ pub(crate) fn uplinks(view: &View<'_>) -> Vec<Uplink> {
 /// The accounts that the configuration names.
 pub(crate) fn accounts(view: &View<'_>) -> Vec<Account> {
     let directory = view.broker.directory();
-    let mut leafs: BTreeMap<String, Traffic> = BTreeMap::new();
-    for leaf in self::leafs(view) {
-        let sum = leafs.entry(leaf.account).or_default();
-        sum.in_msgs += leaf.traffic.in_msgs;
-        sum.in_bytes += leaf.traffic.in_bytes;
-        sum.out_msgs += leaf.traffic.out_msgs;
-        sum.out_bytes += leaf.traffic.out_bytes;
-    }
     let rows = view.broker.account_views().filter_map(|row| {
         let known = directory
             .account(row.account)
@@ -240,7 +237,7 @@ pub(crate) fn accounts(view: &View<'_>) -> Vec<Account> {
             fanout: row.fanout,
             interest: row.interest,
             traffic: row.traffic,
-            leaf_traffic: leafs.get(&*known.name).copied().unwrap_or_default(),
+            by_peer: row.by_peer,
             slow_consumers: row.slow_consumers,
             claimed: directory.claimed(row.account).cloned(),
         })
@@ -286,6 +283,7 @@ fn client_row(
         rtt: client.rtt.unwrap_or_default(),
         pending_bytes: client.pending_bytes,
         traffic: client.traffic,
+        stalls: client.stalls,
         subscriptions: client.subscriptions,
         subs: Vec::new(),
         name: client.name.clone(),
@@ -326,7 +324,11 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
         pending_bytes: line.pending_bytes,
         traffic: line.traffic,
         subscriptions: status.subscriptions.len(),
-        name: status.name.clone(),
+        // What the other end called itself when it logged in: a hub doesn't.
+        name: match status.urls.is_empty() {
+            true => status.name.clone(),
+            false => String::new(),
+        },
         name_tag: directory
             .find(&status.account)
             .map_or("", |id| directory.name_tag(id))
@@ -356,6 +358,20 @@ fn subscription(view: &View<'_>, sub: &SubView<'_>) -> Subscription {
         max: sub.max,
         cid: sub.cid,
     }
+}
+
+fn gone_subscription(view: &View<'_>, cid: u64, sub: &GoneSub) -> Subscription {
+    let sub = SubView {
+        account: sub.account,
+        subject: &sub.subject,
+        queue: sub.queue.as_deref(),
+        sid: &sub.sid,
+        msgs: sub.msgs,
+        max: sub.max,
+        cid,
+        is_shadow: false,
+    };
+    subscription(view, &sub)
 }
 
 fn account_name(view: &View<'_>, id: AccountId) -> String {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{TlsSession, Transport};
-use frond_broker::{Fanout, GatewayDetail, InterestCounts, RouteDetail, Traffic};
+use frond_broker::{ByPeer, Fanout, GatewayDetail, InterestCounts, RouteDetail, Traffic};
 use frond_clock::Timestamp;
 
 /// This server.
@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     pub(crate) rtt: Duration,
     pub(crate) pending_bytes: usize,
     pub(crate) traffic: Traffic,
+    /// How often it was held back.
+    pub(crate) stalls: u64,
     pub(crate) subscriptions: usize,
     /// The subscriptions themselves, when they are asked for.
     pub(crate) subs: Vec<Subscription>,
@@ -148,8 +150,8 @@ pub(crate) struct Account {
     pub(crate) fanout: Fanout,
     pub(crate) interest: InterestCounts,
     pub(crate) traffic: Traffic,
-    /// The part of the traffic that went over the leafnodes connected now.
-    pub(crate) leaf_traffic: Traffic,
+    /// The parts of it that went over other servers.
+    pub(crate) by_peer: ByPeer,
     pub(crate) slow_consumers: u64,
     /// What its JWT says.
     pub(crate) claimed: Option<frond_account::ClaimedAccount>,

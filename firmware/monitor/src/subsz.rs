@@ -146,7 +146,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 impl SubDetail {
-    fn of(sub: Subscription) -> Self {
+    pub(crate) fn of(sub: Subscription) -> Self {
         Self {
             account_tag: sub.account.clone(),
             account: sub.account,

@@ -96,6 +96,8 @@ pub(crate) struct Varz<'a> {
     #[serde(skip_serializing_if = "empty")]
     system_account: String,
     #[serde(skip_serializing_if = "empty")]
+    pinned_account_fails: u64,
+    #[serde(skip_serializing_if = "empty")]
     ocsp_peer_cache: Option<OcspCacheStats>,
     slow_consumer_stats: ByKind,
     stale_connection_stats: ByKind,
@@ -244,6 +246,7 @@ pub(crate) fn document<'a>(
             .collect(),
         trusted_operators_jwt: facts.operators,
         system_account: facts.system_account,
+        pinned_account_fails: counts.totals.unpinned,
         ocsp_peer_cache: process.ocsp_cache,
         slow_consumer_stats: ByKind::of(totals.slow_consumers, totals.slow_links),
         stale_connection_stats: ByKind::of(totals.stale_connections, totals.stale_links),

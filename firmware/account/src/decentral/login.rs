@@ -135,7 +135,7 @@ impl Directory {
         let key = claims.account();
         if !trust.may_connect(key) {
             let why = format!("Account {key} not listed as operator pinned account");
-            return Err(debug(why));
+            return Err(Held::Refused(JwtRefusal::Unpinned(why)));
         }
         let id = self.find(key);
         let known = id.and_then(|id| Some((id, self.claimed(id)?)));

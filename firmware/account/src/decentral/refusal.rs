@@ -7,6 +7,8 @@ pub enum JwtRefusal {
     Debug(String),
     /// For every log.
     Error(String),
+    /// Its account is none of those that the operator pinned; for who looks for a fault.
+    Unpinned(String),
     /// It should have come through a proxy.
     ProxyRequired,
 }

@@ -50,6 +50,35 @@ fn what_goes_is_not_held_any_more() {
     assert_eq!(world.broker.held_bytes(), 0);
 }
 
+/// Counted, not timed: what a client that keeps the rules waits for while 10,000 others never say who they are.
+#[test]
+fn ten_thousand_half_open_connections_cost_a_client_nothing() {
+    const CROWD: usize = 10_000;
+    let memory_bytes_max = 32 << 20;
+    let limits = Limits {
+        memory_bytes_max: Some(memory_bytes_max),
+        ..Limits::default()
+    };
+    let strangers_max = limits.strangers_max;
+    let mut world = World::new(frond_account::Directory::open_to_all(), limits);
+    let neighbour = world.quiet();
+    world.ask(neighbour, "SUB a 1\r\nPING\r\n");
+    let mut held_max = 0;
+    for nth in 1..=CROWD {
+        world.connect();
+        // Each newcomer ends one that waits, at most, and one operation is answered by one call.
+        assert_eq!(world.closed.len(), nth.saturating_sub(strangers_max));
+        let said = world.ask(neighbour, "PUB a 1\r\nx\r\nPING\r\n");
+        assert_eq!(said, "MSG a 1 1\r\nx\r\nPONG\r\n");
+        held_max = held_max.max(world.broker.held_bytes());
+    }
+    assert!(held_max <= memory_bytes_max, "{held_max}");
+    assert_eq!(world.broker.clients().count(), strangers_max + 1);
+    assert!(!world.closed.contains_key(&neighbour));
+    let late = world.quiet();
+    assert!(world.ask(late, "PING\r\n").starts_with("PONG\r\n"));
+}
+
 #[test]
 fn a_flood_of_subscriptions_is_refused_and_modest_ones_are_not() {
     let mut world = world();

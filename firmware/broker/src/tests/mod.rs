@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod delivery;
+mod gone;
 mod line_trace;
 mod links;
 mod log_lines;

@@ -368,7 +368,7 @@ fn who_is_gone_is_remembered_up_to_a_limit() {
     }
     let kept: Vec<_> = world.broker.closed_clients().collect();
     assert_eq!(kept.len(), 3);
-    let last = kept.last().unwrap();
+    let last = &kept.last().unwrap().closed;
     assert_eq!((last.client.cid, &*last.reason), (5, "Client Closed"));
     assert_eq!(
         (last.client.traffic.in_msgs, last.client.traffic.in_bytes),

@@ -89,6 +89,28 @@ fn connections_and_subscriptions_are_told() {
 }
 
 #[test]
+fn what_the_gone_wanted_is_told_to_who_asks() {
+    let mut world = lively();
+    let gone = world.connect(3, "b");
+    world.say(gone, "SUB x.* q 7\r\n");
+    world.input(frond_node::Input::Closed {
+        conn: gone,
+        cause: "Client Closed",
+    });
+    let row = |query: &str| world.document(query)["connections"][0].clone();
+    let plain = row("/connz?state=closed&cid=3");
+    assert_eq!(plain["subscriptions"], 1);
+    assert_eq!(plain.get("subscriptions_list"), None);
+    let listed = row("/connz?state=closed&cid=3&subs=1");
+    assert_eq!(listed["subscriptions_list"], serde_json::json!(["x.*"]));
+    let detail = row("/connz?state=closed&cid=3&subs=detail");
+    let wanted = serde_json::json!([{
+        "account": "B", "account_tag": "B", "subject": "x.*", "qgroup": "q", "sid": "7", "msgs": 0, "cid": 3
+    }]);
+    assert_eq!(detail["subscriptions_list_detail"], wanted);
+}
+
+#[test]
 fn accounts_are_told() {
     let world = lively();
     let names = world.document("/accountz");

@@ -53,7 +53,7 @@ const VARZ: &str = "server_id server_name version proto git_commit~ go host port
     in_msgs in_bytes in_client_msgs in_client_bytes out_msgs out_bytes out_client_msgs \
     out_client_bytes slow_consumers stale_connections stalled_clients subscriptions \
     http_req_stats config_load_time config_digest tags? metadata? feature_flags \
-    trusted_operators_jwt~ trusted_operators_claim~ system_account? pinned_account_fails~ \
+    trusted_operators_jwt~ trusted_operators_claim~ system_account? pinned_account_fails? \
     ocsp_peer_cache? slow_consumer_stats stale_connection_stats! disk_io_wait_stats proxies? \
     tls_cert_not_after? frond";
 
@@ -285,7 +285,7 @@ fn jsz_has_its_keys() {
 }
 
 const CONN_INFO: &str = "cid kind! type? ip port start last_activity stop? reason? rtt! uptime \
-    idle pending_bytes in_msgs out_msgs in_bytes out_bytes stalls~ subscriptions name? lang? \
+    idle pending_bytes in_msgs out_msgs in_bytes out_bytes stalls? subscriptions name? lang? \
     version? tls_version? tls_cipher_suite? tls_peer_certs? tls_first? authorized_user? account? \
     subscriptions_list? jwt? issuer_key? name_tag? tags? mqtt_client~ proxy~";
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use frond_account::{PeerCert, TlsSession};
-use frond_broker::{Fanout, InterestCounts, Traffic};
+use frond_broker::{ByPeer, Fanout, InterestCounts, Traffic};
 use frond_clock::Timestamp;
 
 use crate::jetstream::{
@@ -48,6 +48,7 @@ pub(crate) fn client(cid: u64) -> Connection {
         last_activity: at(50),
         rtt: Duration::from_micros(144),
         traffic: traffic(1),
+        stalls: 2,
         subscriptions: 1,
         subs: vec![subscription("a.*")],
         name: "till".into(),
@@ -120,7 +121,11 @@ pub(crate) fn account(name: &str, clients: u32) -> Account {
             misses: 2,
         },
         traffic: traffic(1),
-        leaf_traffic: Traffic::default(),
+        by_peer: ByPeer {
+            leafs: traffic(2),
+            routes: traffic(3),
+            gateways: traffic(4),
+        },
         slow_consumers: 0,
         claimed: None,
     }

@@ -1,5 +1,5 @@
 use frond_account::AccountId;
-use frond_broker::AccountView;
+use frond_broker::{AccountView, Traffic};
 use frond_clock::Now;
 use frond_wire::Message;
 use serde::Serialize;
@@ -100,17 +100,13 @@ impl Node {
 
     fn account_conns(&mut self, now: Now, view: &AccountView) -> AccountConns {
         let name = self.account_name(view.account);
-        let leafs = self.leaf_traffic(&name);
-        let data = |msgs, bytes, leaf_msgs, leaf_bytes| AccountData {
-            all: MsgBytes { msgs, bytes },
-            gateways: MsgBytes::default(),
-            routes: MsgBytes::default(),
-            leafs: MsgBytes {
-                msgs: leaf_msgs,
-                bytes: leaf_bytes,
-            },
+        let (all, parts) = (view.traffic, view.by_peer);
+        let data = |of: fn(&Traffic) -> MsgBytes| AccountData {
+            all: of(&all),
+            gateways: of(&parts.gateways),
+            routes: of(&parts.routes),
+            leafs: of(&parts.leafs),
         };
-        let all = view.traffic;
         AccountConns {
             typed: self.typed(now.wall, "account_connections"),
             server: self.told(now.wall),
@@ -120,23 +116,15 @@ impl Node {
             leafnodes: view.leafnodes,
             total_conns: view.clients + view.leafnodes,
             num_subscriptions: view.subscriptions,
-            sent: data(all.out_msgs, all.out_bytes, leafs.out_msgs, leafs.out_bytes),
-            received: data(all.in_msgs, all.in_bytes, leafs.in_msgs, leafs.in_bytes),
+            sent: data(|traffic| MsgBytes {
+                msgs: traffic.out_msgs,
+                bytes: traffic.out_bytes,
+            }),
+            received: data(|traffic| MsgBytes {
+                msgs: traffic.in_msgs,
+                bytes: traffic.in_bytes,
+            }),
             slow_consumers: view.slow_consumers,
         }
-    }
-
-    /// What the leafnodes of an account that are connected now sent and got.
-    fn leaf_traffic(&self, account: &str) -> frond_broker::Traffic {
-        let mut sum = frond_broker::Traffic::default();
-        let links = self.broker.link_statuses();
-        let conns = links.filter(|(_, _, status)| status.account == account);
-        for traffic in conns.filter_map(|(_, conn, _)| self.broker.traffic(conn?)) {
-            sum.in_msgs += traffic.in_msgs;
-            sum.in_bytes += traffic.in_bytes;
-            sum.out_msgs += traffic.out_msgs;
-            sum.out_bytes += traffic.out_bytes;
-        }
-        sum
     }
 }

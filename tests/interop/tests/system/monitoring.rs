@@ -47,6 +47,13 @@ impl Subject {
             .unwrap()
             .await
             .unwrap();
+        leave(server.url()).await;
+        let closed = "/connz?state=closed";
+        wait_for("somebody to be gone", BOUND, || {
+            let (_, body) = http_get(&http, closed);
+            let document: Value = serde_json::from_str(&body).ok()?;
+            (document["num_connections"] == 1).then_some(())
+        });
         Self {
             server,
             http,
@@ -60,6 +67,14 @@ impl Subject {
         assert_eq!(code, 200, "{} {path}: {body}", self.server.kind().name());
         serde_json::from_str(&body).unwrap()
     }
+}
+
+/// Somebody comes, wants something, and goes.
+async fn leave(url: String) {
+    let client = async_nats::connect(url).await.unwrap();
+    let _gone = client.queue_subscribe("gone.*", "q".into()).await.unwrap();
+    client.flush().await.unwrap();
+    client.drain().await.unwrap();
 }
 
 /// Keys of theirs that ours lacks or shows with another type.
@@ -110,6 +125,8 @@ async fn every_key_is_shown() {
         "/jsz?accounts=true&streams=true&consumers=true&config=true",
         "/jsz?consumers=true&direct-consumers=true&raft=true",
         "/connz?state=closed&auth=1",
+        "/connz?state=closed&subs=1",
+        "/connz?state=closed&subs=detail",
         "/connz?state=any&subs=1&sort=bytes_to",
         "/accstatz",
         "/accstatz?unused=1",
