@@ -37,6 +37,9 @@ impl fmt::Display for Change {
         if self.option == Reloadable::TlsPins {
             return write!(f, "{} {name}", self.value);
         }
+        if self.option == Reloadable::NoFastProducerStall {
+            return f.write_str(&self.value);
+        }
         if self.option == Reloadable::LeafCompression {
             return write!(f, "{name}: {}", self.value);
         }

@@ -143,13 +143,42 @@ fn ours_say_more_where_nats_server_says_too_little() {
             "leafnodes { remotes: [ { url: \"localhost:7422\" } ] }",
             &["x.conf:1:26: error parsing leafnode url [\"localhost:7422\"]"],
         ),
-        (
-            "leafnodes { remotes: [ {} ] }",
-            &["x.conf:1:24: Remote leafnode has no url"],
-        ),
     ];
     for (text, want) in cases {
         assert_eq!(verdict(text), *want, "{text}");
+    }
+}
+
+/// nats-server starts with all of them.
+#[test]
+fn addresses_that_lead_nowhere_are_left_out() {
+    for (text, want) in [
+        (
+            "leafnodes { remotes: [ {} ] }",
+            "Remote leafnode has no url, it is left out",
+        ),
+        (
+            "leafnodes { remotes: [ { urls: [] } ] }",
+            "Remote leafnode has no url, it is left out",
+        ),
+        (
+            "leafnodes { remotes: [ { url: \"host\" } ] }",
+            "leafnode url [\"host\"] has no host, it is left out",
+        ),
+        (
+            "cluster { name: c, listen: \"127.0.0.1:-1\", routes: [\"host\"] }",
+            "route url [\"host\"] has no host, it is left out",
+        ),
+        (
+            "cluster { name: c, listen: \"127.0.0.1:-1\", routes: [\"\"] }",
+            "route url [\"\"] has no host, it is left out",
+        ),
+    ] {
+        assert!(verdict(text).is_empty(), "{text}: {:?}", verdict(text));
+        let loaded = load("x.conf", &world(text.to_owned())).unwrap();
+        let warned = loaded.warnings.iter().any(|w| w.to_string().contains(want));
+        assert!(warned, "{text}: {:?}", loaded.warnings);
+        assert!(loaded.config.leafnodes.remotes.is_empty());
     }
 }
 

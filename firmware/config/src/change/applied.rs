@@ -170,7 +170,33 @@ fn limits(old: &Config, new: &Config, changes: &mut Changes) {
     let (a, b) = (&old.profile_block_rate, &new.profile_block_rate);
     changes.note(Reloadable::ProfBlockRate, a, b, plain);
     let (a, b) = (&old.no_fast_producer_stall, &new.no_fast_producer_stall);
-    changes.note(Reloadable::NoFastProducerStall, a, b, plain);
+    changes.note(Reloadable::NoFastProducerStall, a, b, stalls);
+}
+
+/// What becomes of fast producers.
+fn stalls(none: &bool) -> String {
+    format!(
+        "fast producers will {}be stalled",
+        if *none { "not " } else { "" }
+    )
+}
+
+/// A size as people read it; nothing when it is not set.
+/// spec: nats-server v2.15.1 server/jetstream.go `friendlyBytes`
+fn size(bytes: &Option<u64>) -> String {
+    let mut value = bytes.unwrap_or_default() as f64;
+    if value < 1024.0 {
+        return format!("{value} B");
+    }
+    let mut units = ["KB", "MB", "GB", "TB", "PB", "EB"].into_iter();
+    let mut unit = "B";
+    while value >= 1024.0
+        && let Some(next) = units.next()
+    {
+        value /= 1024.0;
+        unit = next;
+    }
+    format!("{value:.2} {unit}")
 }
 
 /// Sizes of a running JetStream may only grow, and only from one written size to another.
@@ -193,7 +219,7 @@ fn sizes(old: &JetStream, new: &JetStream, changes: &mut Changes) -> Result<(), 
             (Some(_), None) if old.enabled => {
                 return Err(ReloadRefused::because("jetstream max memory and max store"));
             }
-            (a, b) => changes.note(option, &a, &b, number),
+            (a, b) => changes.note(option, &a, &b, size),
         }
     }
     Ok(())

@@ -26,6 +26,10 @@ fn what_runs_on_is_applied_and_named_as_nats_server_logs_it() {
             "max_connections_memory: 64mb",
             "max_connections_memory = 67108864",
         ),
+        (
+            "no_fast_producer_stall: true",
+            "fast producers will not be stalled",
+        ),
         ("client_advertise: \"a:1\"", "client_advertise = a:1"),
         ("server_tags: [a]", "tags"),
         (
@@ -207,9 +211,12 @@ fn any_port_keeps_the_bound_one() {
 
 #[test]
 fn sizes_may_grow() {
+    let grown = between("jetstream { max_mem: 1MB }", "jetstream { max_mem: 3GB }").unwrap();
+    let shown: Vec<_> = grown.options.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["JetStream max_mem_store = 3.00 GB"]);
     let got = between("jetstream { max_file: 1 }", "jetstream { max_file: 2 }").unwrap();
     assert_eq!(got.options.len(), 1);
-    assert_eq!(got.options[0].to_string(), "JetStream max_file_store = 2");
+    assert_eq!(got.options[0].to_string(), "JetStream max_file_store = 2 B");
 }
 
 #[test]

@@ -116,6 +116,9 @@ pub(crate) fn read_urls(
             good = false;
             continue;
         };
+        if RemoteUrl::leads_nowhere(&text, kind, value, report) {
+            continue;
+        }
         let url = read_url(&text, value, kind, port, report);
         if !seen.insert(text) {
             if let Some(url) = url {

@@ -201,11 +201,9 @@ fn read_remote(map: &Map, at: &Position, report: &mut Report) -> Option<Remote> 
         report.error(at, text, "remove one of them");
     }
     if remote.urls.is_empty() && !refused {
-        report.error(
-            at,
-            "Remote leafnode has no url",
-            "add url: \"nats://host:7422\"",
-        );
+        // nats-server takes it, and there is nowhere to dial.
+        let text = "Remote leafnode has no url, it is left out";
+        report.warning(at, text, "add url: \"nats://host:7422\"");
         return None;
     }
     check_proxy(&remote, proxy_at.unwrap_or(at), report);
@@ -325,6 +323,9 @@ fn read_urls(value: &Value, report: &mut Report) -> Option<Vec<RemoteUrl>> {
             good = false;
             continue;
         };
+        if RemoteUrl::leads_nowhere(&text, "leafnode", value, report) {
+            continue;
+        }
         match RemoteUrl::read(&text, "leafnode", value, report) {
             Some(url) if urls.contains(&url) => {
                 let text =

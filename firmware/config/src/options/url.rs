@@ -70,6 +70,24 @@ impl RemoteUrl {
         self.explicit_port
     }
 
+    /// Whether a text is a URL that leads nowhere, as Go reads it: a path, without a host. nats-server
+    /// takes it and dials in vain; it is left out, with a warning.
+    /// spec: nats-server v2.15.1 server/opts.go `parseURL`
+    pub(crate) fn leads_nowhere(
+        text: &str,
+        kind: &str,
+        value: &Value,
+        report: &mut Report,
+    ) -> bool {
+        let text = text.trim();
+        let nowhere = !text.contains([':', '%', '@', '?', '#']) && !text.starts_with("//");
+        if nowhere {
+            let said = format!("{kind} url [{text:?}] has no host, it is left out");
+            report.warning(&value.at, said, "write nats://host:port");
+        }
+        nowhere
+    }
+
     /// The URL of a `leafnode`, `route` or `gateway`, or why it is none.
     pub(crate) fn read(text: &str, kind: &str, value: &Value, report: &mut Report) -> Option<Self> {
         match Self::parse(text) {
