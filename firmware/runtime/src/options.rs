@@ -119,16 +119,16 @@ impl Options {
         if let Some(host) = &cli.addr {
             config.host.clone_from(host);
         }
-        if let Some(port) = cli.port {
+        if let Some(port) = given(cli.port) {
             config.port = port_of("port", port)?;
         }
-        if let Some(port) = cli.http_port {
+        if let Some(port) = given(cli.http_port) {
             config.monitor = Some(Listen {
                 host: config.host.clone(),
                 port: port_of("http_port", port)?,
             });
         }
-        if let Some(port) = cli.https_port {
+        if let Some(port) = given(cli.https_port) {
             config.monitor = Some(Listen {
                 host: config.host.clone(),
                 port: port_of("https_port", port)?,
@@ -244,10 +244,21 @@ fn put<T>(place: &mut T, given: Option<T>) {
     }
 }
 
-/// -1 and 0 are any free port.
+/// A port of 0 is as good as none.
+///
+/// spec: nats-server v2.15.1 server/opts.go `MergeOptions`
+fn given(port: Option<i32>) -> Option<i32> {
+    port.filter(|port| *port != 0)
+}
+
+/// -1 is any free port.
 fn port_of(flag: &str, port: i32) -> Result<u16, OptionsError> {
-    u16::try_from(port.max(0))
-        .map_err(|_| OptionsError::Flag(format!("flag -{flag}: {port} is no port (-1 to 65535)")))
+    match port {
+        -1 => Ok(0),
+        _ => u16::try_from(port).map_err(|_| {
+            OptionsError::Flag(format!("flag -{flag}: {port} is no port (-1 to 65535)"))
+        }),
+    }
 }
 
 /// Files that came with a configuration, and else those of the box.
@@ -300,4 +311,19 @@ pub(crate) fn default_store_dir() -> PathBuf {
     };
     let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
     state.map_or_else(|| PathBuf::from("frond-data"), |state| state.join("frond"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_one_or_any() {
+        assert_eq!(port_of("port", -1).ok(), Some(0));
+        assert_eq!(port_of("port", 4222).ok(), Some(4222));
+        for bad in [-5, -2, 65_536, 70_000] {
+            assert!(port_of("port", bad).is_err(), "{bad}");
+        }
+        assert_eq!((given(Some(0)), given(Some(-1))), (None, Some(-1)));
+    }
 }

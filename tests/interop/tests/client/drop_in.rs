@@ -69,6 +69,20 @@ fn go_s_flag_forms_are_taken() {
 }
 
 #[test]
+fn ports_that_are_none_end_both() {
+    for kind in [Kind::Leaf, Kind::Hub, Kind::Real] {
+        for args in [
+            ["-p", "-5", "-a", "127.0.0.1"],
+            ["-p", "70000", "-a", "127.0.0.1"],
+        ] {
+            let ended = run(Command::new(kind.binary()).args(args));
+            assert!(!ended.status.success(), "{} {args:?}", kind.name());
+            assert!(ended.text.contains(args[1]), "{}", ended.text);
+        }
+    }
+}
+
+#[test]
 fn jetstream_by_flags() {
     for args in [
         &["-js", "-sd", "data"][..],
