@@ -14,9 +14,15 @@ use crate::{Verdict, Wanted};
 const SECONDS_MAX: u64 = 40;
 /// Tests of one file that share a process.
 const CHUNK_MAX: usize = 12;
-const PACKAGES: [&str; 4] = ["nats", "nats-core", "nats-jetstream", "nats-key-value"];
+const PACKAGES: [&str; 5] = [
+    "nats",
+    "nats-core",
+    "nats-jetstream",
+    "nats-key-value",
+    "nats-server",
+];
 /// What the tests import besides the clients.
-const NEEDS: [&str; 10] = [
+const NEEDS: [&str; 9] = [
     "pytest",
     "pytest-asyncio",
     "pytest-timeout",
@@ -24,7 +30,6 @@ const NEEDS: [&str; 10] = [
     "nkeys",
     "aiohttp",
     "websockets",
-    "fast-mail-parser",
     "pynacl",
     "uvloop",
 ];
@@ -39,8 +44,7 @@ pub(crate) fn run(wanted: &Wanted, shim: &Shim) -> BTreeMap<String, Verdict> {
     let python = python();
     let mut chunks = Vec::new();
     for package in PACKAGES {
-        let dir = wanted.checkout.join(package);
-        let mut tests = collect(&python, &dir, wanted);
+        let mut tests = collect(&python, package, wanted);
         tests.retain(|test| test.contains(&wanted.only));
         for of_file in tests.chunk_by(|a, b| file_of(a) == file_of(b)) {
             chunks.extend(of_file.chunks(CHUNK_MAX).map(|tests| Chunk {
@@ -68,7 +72,7 @@ pub(crate) fn run(wanted: &Wanted, shim: &Shim) -> BTreeMap<String, Verdict> {
 }
 
 fn run_chunk(python: &Path, chunk: &Chunk, wanted: &Wanted, shim: &Shim) -> Vec<(String, Verdict)> {
-    let dir = wanted.checkout.join(chunk.package);
+    let dir = dir_of(wanted, chunk.package);
     let timeout = format!("--timeout={SECONDS_MAX}");
     let mut args = vec![
         "-m",
@@ -114,7 +118,7 @@ fn file_of(test: &str) -> &str {
 }
 
 fn sources(checkout: &Path) -> String {
-    let dirs = PACKAGES.iter().chain(&["nats-server"]).flat_map(|package| {
+    let dirs = PACKAGES.iter().flat_map(|package| {
         let package = checkout.join(package);
         [package.join("src"), package]
     });
@@ -122,8 +126,16 @@ fn sources(checkout: &Path) -> String {
     dirs.join(":")
 }
 
+/// Where a package's tests are started: those of the oldest name their files from the top.
+fn dir_of(wanted: &Wanted, package: &str) -> PathBuf {
+    match package {
+        "nats" => wanted.checkout.clone(),
+        _ => wanted.checkout.join(package),
+    }
+}
+
 /// The names of a package's tests.
-fn collect(python: &Path, dir: &Path, wanted: &Wanted) -> Vec<String> {
+fn collect(python: &Path, package: &str, wanted: &Wanted) -> Vec<String> {
     let out = Command::new(python)
         .args([
             "-m",
@@ -133,7 +145,8 @@ fn collect(python: &Path, dir: &Path, wanted: &Wanted) -> Vec<String> {
             "-p",
             "no:cacheprovider",
         ])
-        .current_dir(dir)
+        .args((package == "nats").then_some("nats/tests"))
+        .current_dir(dir_of(wanted, package))
         .env("PYTHONPATH", sources(&wanted.checkout))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::null())
