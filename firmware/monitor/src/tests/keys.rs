@@ -202,7 +202,9 @@ fn varz_has_its_keys() {
     };
     let counts = varz::Counts::default();
     let (rich, poor) = (process(Some(DiskCounts::default())), process(None));
-    let full = varz::document(&server(), full_facts(), on, &counts, &rich);
+    let mut some = counts;
+    some.totals.unpinned = 1;
+    let full = varz::document(&server(), full_facts(), on, &some, &rich);
     let least = varz::document(
         &server(),
         varz::Facts::default(),
@@ -313,9 +315,11 @@ fn connz_has_its_keys() {
         &part(&least, &["connections"]),
     );
     let detailed = document("subs=detail", vec![gone]);
-    let sub = "account~ account_tag~ subject qgroup! sid msgs max! cid";
-    let detail = part(&detailed, &["connections", "subscriptions_list_detail"]);
-    assert_keys(sub, &detail, &detail);
+    // Who is gone is told with the account, who is there is not.
+    let sub = "account? account_tag? subject qgroup! sid msgs max! cid";
+    let path = ["connections", "subscriptions_list_detail"];
+    let open = document("subs=detail", vec![client(1)]);
+    assert_keys(sub, &part(&detailed, &path), &part(&open, &path));
 }
 
 #[test]

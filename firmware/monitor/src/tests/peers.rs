@@ -129,7 +129,8 @@ fn gateways_are_told_by_the_way_messages_go() {
             "cid": 7, "kind": "Gateway", "ip": "127.0.0.1", "port": 4321,
             "start": "2023-11-14T22:13:20Z", "last_activity": "2023-11-14T22:14:10Z",
             "rtt": "144µs", "uptime": "1m0s", "idle": "10s", "pending_bytes": 0, "in_msgs": 1,
-            "out_msgs": 100, "in_bytes": 10, "out_bytes": 1000, "subscriptions": 2, "name": "b",
+            "out_msgs": 100, "in_bytes": 10, "out_bytes": 1000, "stalls": 2, "subscriptions": 2,
+            "name": "b",
         }})
     );
     let inbound = &told["inbound_gateways"]["C2"][0];
