@@ -33,6 +33,7 @@ mod system;
 mod trial;
 mod tryboot;
 mod wait;
+mod wires;
 
 use std::process::ExitCode;
 

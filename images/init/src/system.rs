@@ -3,6 +3,7 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::processes::{Kept, Program, next_ended};
 use crate::service::{Event, SILENCE_MAX};
 use crate::stick::Sticks;
 use crate::trial::{Trial, Verdict};
+use crate::wires::{self, Wires};
 use crate::{devices, disk, keep, modules, mounts, slots};
 
 /// Where `frond` tells how it is doing.
@@ -44,6 +46,7 @@ struct System {
     control: UnixDatagram,
     frond: Kept,
     helpers: Vec<Kept>,
+    wires: Wires,
     trial: Option<Trial>,
     sticks: Sticks,
     /// An update from a stick at work.
@@ -102,6 +105,7 @@ impl System {
             start,
             frond: Kept::new(frond(&line), now, true),
             helpers: helpers(now),
+            wires: Wires::default(),
             trial: Some(trial),
             sticks: Sticks::default(),
             update: None,
@@ -196,6 +200,10 @@ impl System {
     /// Looks at sticks and at the slot's trial; whether the box is to restart for it.
     fn look(&mut self) -> bool {
         devices::hand_over(USER);
+        for name in self.wires.look() {
+            let client = helper(format!("dhcp-{name}"), &wires::client(&name), self.now());
+            self.helpers.push(client);
+        }
         if self.update.is_none()
             && let Some(path) = self.sticks.look()
         {
@@ -264,7 +272,7 @@ fn provide() -> io::Result<()> {
     std::fs::create_dir_all("/data/frond")?;
     std::os::unix::fs::chown("/data/frond", Some(USER), Some(USER))?;
     std::os::unix::fs::chown("/state", Some(USER), Some(USER))?;
-    if std::path::Path::new(CONFIG).exists() {
+    if Path::new(CONFIG).exists() {
         return Ok(());
     }
     let at = "/run/select";
@@ -272,7 +280,7 @@ fn provide() -> io::Result<()> {
     let device = disk::wait_for_partition("select")?;
     let given = format!("{at}/frond.conf");
     if grumble("the first partition", mounts::foreign(&device, at)).is_some() {
-        if std::path::Path::new(&given).exists() {
+        if Path::new(&given).exists() {
             say("the configuration of the first partition is taken");
             grumble("taking it", take(&given));
         }
@@ -292,7 +300,7 @@ fn take(given: &str) -> io::Result<()> {
 }
 
 fn frond(line: &CommandLine) -> Program {
-    let has_own = std::path::Path::new(CONFIG).exists();
+    let has_own = Path::new(CONFIG).exists();
     let config = if has_own { CONFIG } else { FACTORY };
     let silence = SILENCE_MAX.as_micros().to_string();
     Program {
@@ -321,33 +329,9 @@ fn helper(name: String, words: &[&str], now: Instant) -> Kept {
     Kept::new(program, now, false)
 }
 
-/// A DHCP client for each wire, and the time.
+/// The time, where somebody tells it.
 fn helpers(now: Instant) -> Vec<Kept> {
     let mut all = Vec::new();
-    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten();
-    for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name == "lo" || !entry.path().join("device").exists() {
-            continue;
-        }
-        let _ = Command::new("/bin/busybox")
-            .args(["ip", "link", "set", &name, "up"])
-            .status();
-        let words = [
-            "udhcpc",
-            "-f",
-            "-i",
-            &name,
-            "-s",
-            "/usr/bin/frond-lease",
-            "-t",
-            "3",
-            "-A",
-            "5",
-            "-S",
-        ];
-        all.push(helper(format!("dhcp-{name}"), &words, now));
-    }
     let servers = std::fs::read_to_string("/etc/frond/time-servers").unwrap_or_default();
     let mut words = vec!["ntpd", "-n"];
     for server in servers.split_whitespace() {
@@ -359,7 +343,7 @@ fn helpers(now: Instant) -> Vec<Kept> {
     all
 }
 
-fn updater(path: &std::path::Path, is_chatty: bool) -> Program {
+fn updater(path: &Path, is_chatty: bool) -> Program {
     Program {
         name: "update".to_owned(),
         path: "/usr/bin/frond-slot",
