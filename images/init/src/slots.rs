@@ -61,13 +61,17 @@ pub(crate) fn running() -> io::Result<Slot> {
 /// Whether the slot that runs was never confirmed, and what was well before it.
 pub(crate) fn trial() -> io::Result<Option<Vec<Look>>> {
     let state = disk::read_state()?;
-    if !state.others.contains_key(TRIAL) || state.first != running()? {
+    if !is_on_trial(&state, running()?) {
         return Ok(None);
     }
     let needs = state.others.get(NEEDS).cloned().unwrap_or_default();
     let known = Look::ALL.into_iter();
     let known = known.filter(|look| needs.split(' ').any(|need| need == look.name()));
     Ok(Some(known.collect()))
+}
+
+fn is_on_trial(state: &BootState, running: Slot) -> bool {
+    state.others.contains_key(TRIAL) && state.first == running
 }
 
 /// The slot is the one from now on, and nothing older is taken.
@@ -159,7 +163,14 @@ fn keys(path: &str) -> Keys {
 }
 
 fn fill(from: &mut impl Read) -> io::Result<()> {
-    let floor = number(&disk::read_state()?, FLOOR).unwrap_or(0);
+    let state = disk::read_state()?;
+    if is_on_trial(&state, running()?) {
+        // The other one is what the box goes back to.
+        return Err(io::Error::other(
+            "this slot is on trial: updates wait for its end",
+        ));
+    }
+    let floor = number(&state, FLOOR).unwrap_or(0);
     let bar = Bar {
         release: keys(KEYS[0]),
         emergency: keys(KEYS[1]),
@@ -229,5 +240,21 @@ impl Place for Spare {
             None,
             rustix::fs::Advice::DontNeed,
         )?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_box_goes_back_to_is_not_written_over() {
+        let mut state = BootState::default();
+        assert!(!is_on_trial(&state, Slot::A));
+        state.try_slot(Slot::B);
+        state.others.insert(TRIAL.to_owned(), "2".to_owned());
+        assert!(is_on_trial(&state, Slot::B));
+        // It was given up by the loader: the old one runs, and takes the next.
+        assert!(!is_on_trial(&state, Slot::A));
     }
 }
