@@ -42,6 +42,7 @@ impl Cross {
             )));
         }
         need(&[("/usr/bin/xz", "xz-utils"), ("/usr/bin/gcc", "gcc")])?;
+        let _alone = place.alone()?;
         let zig = zig(place)?;
         let library = library(place, target, &zig)?;
         Ok(Self {

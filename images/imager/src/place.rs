@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +29,15 @@ impl Place {
         })
     }
 
+    /// Other sources than those of this program, and a target folder for them.
+    #[must_use]
+    pub fn at(sources: &Path, target: &Path) -> Self {
+        Self {
+            sources: sources.to_path_buf(),
+            made: target.join("image"),
+        }
+    }
+
     /// The workspace.
     #[must_use]
     pub fn sources(&self) -> &Path {
@@ -54,6 +64,18 @@ impl Place {
             std::fs::remove_dir_all(&path).about(&path)?;
         }
         self.made(name)
+    }
+
+    /// Waits until nobody else makes something here; others wait as long as the file lives. `apt-get`
+    /// and unpacked sources are not for two at once.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub(crate) fn alone(&self) -> Outcome<File> {
+        let path = self.made("")?.join("lock");
+        let file = File::create(&path).about(&path)?;
+        file.lock().about(&path)?;
+        Ok(file)
     }
 
     /// The moment that everything is dated with, in seconds since 1970: `SOURCE_DATE_EPOCH`, else

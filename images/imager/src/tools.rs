@@ -1,5 +1,6 @@
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Outcome, openly, quietly};
 
@@ -23,10 +24,14 @@ pub fn need(wanted: &[(&str, &str)]) -> Outcome<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(Error::new(format!("there is something missing: {hint}")));
     }
+    // One after another: apt-get refuses to be there twice.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     eprintln!("imager: {hint}");
     quietly(Command::new("apt-get").args(["update", "-qq"]))?;
     let mut apt = Command::new("apt-get");
     apt.args(["install", "-y", "-qq", "--no-install-recommends"]);
+    apt.args(["-o", "DPkg::Lock::Timeout=600"]);
     apt.args(&packages).env("DEBIAN_FRONTEND", "noninteractive");
     apt.stdout(std::process::Stdio::null());
     openly(&mut apt)
