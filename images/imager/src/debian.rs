@@ -90,20 +90,26 @@ impl Debian {
         Ok(name)
     }
 
-    /// What an empty package (of a suite: `name/suite`) stands for: the first package that it
-    /// depends on.
-    pub(crate) fn behind(&self, name: &str) -> Outcome<String> {
+    /// What an empty package (of a suite: `name/suite`) stands for: the first package whose name
+    /// begins so that it depends on.
+    pub(crate) fn behind(&self, name: &str, prefix: &str) -> Outcome<String> {
+        let mut needed = self.needs(name)?.into_iter();
+        let found = needed.find(|it| it.starts_with(prefix));
+        found.ok_or_else(|| Error::new(format!("{name} depends on no {prefix}…")))
+    }
+
+    /// What a package (of a suite: `name/suite`) depends on.
+    pub(crate) fn needs(&self, name: &str) -> Outcome<Vec<String>> {
         let (name, suite) = name.split_once('/').unwrap_or((name, ""));
+        let name = name.split('=').next().unwrap_or_default();
         let mut apt = self.apt("apt-cache");
         if !suite.is_empty() {
             apt.args(["-o", &format!("APT::Default-Release={suite}")]);
         }
         let told = text_of(apt.args(["depends", name]))?;
-        let mut lines = told
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("Depends: "));
-        let first = lines.next().map(str::to_owned);
-        first.ok_or_else(|| Error::new(format!("{name} depends on nothing")))
+        let needed = told.lines();
+        let needed = needed.filter_map(|line| line.trim().strip_prefix("Depends: "));
+        Ok(needed.map(str::to_owned).collect())
     }
 
     fn packages(&self) -> PathBuf {

@@ -2,8 +2,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::debian::Debian;
+use crate::debian::{Debian, Package};
 use crate::error::{About as _, Error, Outcome, quietly};
+use crate::place::Place;
 use crate::profile::Profile;
 
 /// Debian's kernel, unpacked.
@@ -12,30 +13,40 @@ pub(crate) struct Kernel {
     folder: PathBuf,
     /// As the kernel calls itself.
     pub(crate) release: String,
-    /// The package and its version.
-    pub(crate) package: (String, String),
+    /// The packages that it comes in.
+    pub(crate) packages: Vec<Package>,
     /// Each module's file by its name.
     files: BTreeMap<String, PathBuf>,
     /// What is in the kernel itself.
     builtin: BTreeSet<String>,
 }
 
+/// Packages of kernels are called that, then comes their release.
+const PREFIX: &str = "linux-image-";
+
 impl Kernel {
     /// The profile's kernel, unpacked below `folder` once for each version.
     pub(crate) fn open(debian: &Debian, profile: &Profile, folder: &Path) -> Outcome<Self> {
         let name = match profile.kernel.split_once('=') {
             Some(_) => profile.kernel.clone(),
-            None => debian.behind(&profile.kernel)?,
+            None => debian.behind(&profile.kernel, PREFIX)?,
         };
-        let fetched = debian.fetch(&[name])?;
-        let package = fetched.first().ok_or_else(|| Error::new("no kernel"))?;
+        let release = name.split('=').next().unwrap_or_default();
+        let release = release.trim_start_matches(PREFIX);
+        let release = release.trim_end_matches("-unsigned").to_owned();
+        // Newer ones come in parts, of the same release.
+        let mut names = debian.needs(&name)?;
+        names.retain(|it| it.starts_with("linux-") && it.ends_with(&release));
+        names.insert(0, name);
+        let packages = debian.fetch(&names)?;
+        let package = packages.first().ok_or_else(|| Error::new("no kernel"))?;
         let folder = folder.join(format!("{}_{}", package.name, package.version));
         if !folder.join("done").exists() {
-            package.unpack(&folder, &["./boot/*", "./usr/lib/*"])?;
+            for package in &packages {
+                package.unpack(&folder, &["./*"])?;
+            }
             std::fs::write(folder.join("done"), "").about(&folder)?;
         }
-        let release = package.name.trim_start_matches("linux-image-");
-        let release = release.trim_end_matches("-unsigned").to_owned();
         let mut files = BTreeMap::new();
         let modules = folder.join("usr/lib/modules").join(&release);
         collect(&modules, &mut files)?;
@@ -45,7 +56,7 @@ impl Kernel {
             .lines()
             .filter_map(|it| it.rsplit('/').next()?.strip_suffix(".ko"));
         Ok(Self {
-            package: (package.name.clone(), package.version.clone()),
+            packages,
             folder,
             release,
             builtin: names.map(|it| it.replace('-', "_")).collect(),
@@ -55,14 +66,26 @@ impl Kernel {
 
     /// The kernel itself.
     pub(crate) fn image(&self) -> Outcome<Vec<u8>> {
-        let path = self.folder.join(format!("boot/vmlinuz-{}", self.release));
-        std::fs::read(&path).about(&path)
+        let release = &self.release;
+        self.either([
+            format!("boot/vmlinuz-{release}"),
+            format!("usr/lib/modules/{release}/vmlinuz"),
+        ])
     }
 
     /// A device tree, by its path in the package's folder of them.
     pub(crate) fn device_tree(&self, name: &str) -> Outcome<Vec<u8>> {
-        let folder = format!("usr/lib/linux-image-{}", self.release);
-        let path = self.folder.join(folder).join(name);
+        let release = &self.release;
+        self.either([
+            format!("usr/lib/linux-image-{release}/{name}"),
+            format!("usr/lib/modules/{release}/dtb/{name}"),
+        ])
+    }
+
+    /// A file that is in one place or, in newer packages, in the other.
+    fn either(&self, paths: [String; 2]) -> Outcome<Vec<u8>> {
+        let [old, new] = paths.map(|path| self.folder.join(path));
+        let path = if old.exists() { old } else { new };
         std::fs::read(&path).about(&path)
     }
 
@@ -98,6 +121,18 @@ impl Kernel {
         order.push((name, content));
         Ok(())
     }
+}
+
+/// A device tree of the kernel that a profile's image has, by its path in the kernel's folder of
+/// them.
+///
+/// # Errors
+/// When there is none, or the kernel cannot be had.
+pub fn device_tree(place: &Place, profile: &Profile, name: &str) -> Outcome<Vec<u8>> {
+    let _alone = place.alone()?;
+    let folder = place.made("debian")?;
+    let debian = Debian::open(&folder, &profile.architecture, &profile.release)?;
+    Kernel::open(&debian, profile, &place.made("kernel")?)?.device_tree(name)
 }
 
 fn collect(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> Outcome<()> {

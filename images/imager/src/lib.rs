@@ -35,6 +35,7 @@ pub use cross::{Cross, TARGETS};
 pub use error::{Error, Outcome};
 pub use fat::{configure, stick};
 pub use image::{Built, Content, Wanted, build};
+pub use kernel::device_tree;
 pub use keys::Signers;
 pub use place::Place;
 pub use profile::{Loader, Profile};

@@ -21,9 +21,8 @@ pub(crate) fn write(
     base: &Path,
 ) -> Outcome<PathBuf> {
     let mut components = crates(place, profile)?;
-    let packages = programs.packages.iter().map(|it| (&it.name, &it.version));
-    let packages = packages.chain(core::iter::once((&kernel.package.0, &kernel.package.1)));
-    for (name, version) in packages {
+    for package in programs.packages.iter().chain(&kernel.packages) {
+        let (name, version) = (&package.name, &package.version);
         let arch = &profile.architecture;
         let purl = format!(
             "pkg:deb/debian/{name}@{version}?arch={arch}&distro={}",
