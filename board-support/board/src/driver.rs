@@ -51,6 +51,11 @@ pub enum Driver {
         /// 0x18 to 0x1F.
         address: u8,
     },
+    /// Temperature.
+    Lm75 {
+        /// 0x48 to 0x4F.
+        address: u8,
+    },
     /// The time of a real-time clock and its temperature; always at 0x68.
     Ds323x,
 }
@@ -64,7 +69,8 @@ impl Driver {
             | Self::Sht4x { address }
             | Self::Ads1x1x { address, .. }
             | Self::Ina219 { address, .. }
-            | Self::Mcp9808 { address } => *address,
+            | Self::Mcp9808 { address }
+            | Self::Lm75 { address } => *address,
             Self::Ds323x => 0x68,
         }
     }
@@ -81,7 +87,7 @@ impl Driver {
             Self::Sht4x { .. } => &[Quantity::Temperature, Quantity::Humidity],
             Self::Ads1x1x { .. } => &[Quantity::Voltage],
             Self::Ina219 { .. } => &[Quantity::Voltage, Quantity::Current, Quantity::Power],
-            Self::Mcp9808 { .. } => &[Quantity::Temperature],
+            Self::Mcp9808 { .. } | Self::Lm75 { .. } => &[Quantity::Temperature],
             Self::Ds323x => &[Quantity::Clock, Quantity::Temperature],
         }
     }
@@ -102,6 +108,7 @@ impl Driver {
             } => adc::sample(bus, delay, address, (kind, input, range)),
             Self::Ina219 { address, shunt_ohm } => power::sample(bus, address, shunt_ohm),
             Self::Mcp9808 { address } => thermometer::sample(bus, address),
+            Self::Lm75 { address } => thermometer::sample_plain(bus, address),
             Self::Ds323x => clock::sample(bus),
         }
     }

@@ -64,6 +64,12 @@ fn origin(driver: &SensorDriver) -> Origin {
                 address: at.address,
             },
         ),
+        SensorDriver::Lm75(at) => on(
+            at,
+            Driver::Lm75 {
+                address: at.address,
+            },
+        ),
         SensorDriver::Ds323x(at) => on(at, Driver::Ds323x),
     }
 }

@@ -9,7 +9,7 @@ extern crate std;
 use std::vec;
 use std::vec::Vec;
 
-const EVERY: [Driver; 6] = [
+const EVERY: [Driver; 7] = [
     Driver::Bme280 { address: 0x76 },
     Driver::Sht4x { address: 0x44 },
     Driver::Ads1x1x {
@@ -23,6 +23,7 @@ const EVERY: [Driver; 6] = [
         shunt_ohm: 0.1,
     },
     Driver::Mcp9808 { address: 0x18 },
+    Driver::Lm75 { address: 0x48 },
     Driver::Ds323x,
 ];
 
@@ -137,6 +138,25 @@ fn an_sht4x_is_read_as_its_datasheet_says() {
     let values = values(&sampled);
     assert!((values[0].1 - 25.0).abs() < 0.01, "{values:?}");
     assert!((values[1].1 - 56.5).abs() < 0.01, "{values:?}");
+}
+
+/// spec: TI, SBOS288 (TMP75), table 7-3
+#[test]
+fn an_lm75_is_read_below_zero_too() {
+    let driver = Driver::Lm75 { address: 0x48 };
+    let transfer = |raw: [u8; 2]| [Transaction::write_read(0x48, vec![0], raw.to_vec())];
+    for (raw, celsius) in [
+        ([0x7D, 0x00], 125.0),
+        ([0x19, 0x00], 25.0),
+        ([0x00, 0x40], 0.25),
+        ([0xFF, 0xC0], -0.25),
+        ([0xC9, 0x00], -55.0),
+    ] {
+        let sampled = sample(driver, &transfer(raw));
+        assert_eq!(values(&sampled), [(Quantity::Temperature, celsius)]);
+    }
+    let reason = sample(driver, &transfer([0xFF, 0xFF])).unwrap_err();
+    assert_eq!(reason.as_str(), "what answers at 0x48 is no LM75");
 }
 
 #[test]

@@ -41,6 +41,27 @@ pub(super) fn sample<B: I2c>(bus: &mut B, address: u8) -> Sampled {
     measures(&[measured])
 }
 
+/// An LM75 or one of the many that are read like it (TMP75, TMP102, TMP105): a register of sixteen
+/// bits, in 1/256 of a degree, whose last four are never set.
+pub(super) fn sample_plain<B: I2c>(bus: &mut B, address: u8) -> Sampled {
+    let mut bytes = [0; 2];
+    bus.write_read(address, &[PLAIN_REGISTER], &mut bytes)
+        .map_err(|error| bus_fault(&error, address))?;
+    let raw = i16::from_be_bytes(bytes);
+    if raw & 0xF != 0 {
+        return Err(not_itself(address, "LM75"));
+    }
+    let celsius = f64::from(raw) / 256.0;
+    measures(&[Measure::within(
+        Quantity::Temperature,
+        celsius,
+        CELSIUS_PLAIN,
+    )])
+}
+
+const PLAIN_REGISTER: u8 = 0;
+const CELSIUS_PLAIN: (f64, f64) = (-55.0, 125.0);
+
 /// What it measures.
 const CELSIUS: (f64, f64) = (-40.0, 125.0);
 

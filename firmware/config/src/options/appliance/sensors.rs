@@ -55,6 +55,8 @@ pub enum SensorDriver {
     Ina219(I2cPlace, Number),
     /// Temperature.
     Mcp9808(I2cPlace),
+    /// Temperature.
+    Lm75(I2cPlace),
     /// A real-time clock.
     Ds323x(I2cPlace),
 }
@@ -90,6 +92,10 @@ const DRIVERS: &[(&str, &str)] = &[
     ("ads1x1x", "ads1x1x"),
     ("ina219", "ina219"),
     ("mcp9808", "mcp9808"),
+    ("lm75", "lm75"),
+    ("tmp75", "lm75"),
+    ("tmp102", "lm75"),
+    ("tmp105", "lm75"),
     ("ds3231", "ds323x"),
     ("ds323x", "ds323x"),
 ];
@@ -200,7 +206,7 @@ impl Place {
     }
 
     fn driver(self, at: &Value, report: &mut Report) -> Option<SensorDriver> {
-        let what = "driver (file, w1, bme280, sht4x, ads1115, ina219, mcp9808 or ds3231)";
+        let what = "driver (file, w1, bme280, sht4x, ads1115, ina219, mcp9808, lm75 or ds3231)";
         let (name, is_15) = needed(self.driver, what, at, report)?;
         let first = match name {
             "file" => {
@@ -213,7 +219,7 @@ impl Place {
             }
             "bme280" => 0x76,
             "sht4x" => 0x44,
-            "ads1x1x" => 0x48,
+            "ads1x1x" | "lm75" => 0x48,
             "ina219" => 0x40,
             "mcp9808" => 0x18,
             _ => 0x68,
@@ -227,7 +233,7 @@ impl Place {
             "bme280" => 0x77,
             "sht4x" => 0x46,
             "ads1x1x" => 0x4B,
-            "ina219" => 0x4F,
+            "ina219" | "lm75" => 0x4F,
             "mcp9808" => 0x1F,
             _ => 0x68,
         };
@@ -250,6 +256,7 @@ impl Place {
             }
             "ina219" => SensorDriver::Ina219(place, self.shunt.unwrap_or(Number(0.1))),
             "mcp9808" => SensorDriver::Mcp9808(place),
+            "lm75" => SensorDriver::Lm75(place),
             _ => SensorDriver::Ds323x(place),
         })
     }
