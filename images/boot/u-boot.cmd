@@ -1,17 +1,18 @@
 # Chooses a slot and counts its starts. The boot state is one sector in U-Boot's own form, twice,
 # in the partition at 1 MiB; images/slot/src/boot_state.rs is the other reader and writer.
-# @STATE@ and @START@ are filled in by the builder.
+# What is between @ is filled in by the builder.
+@DISK@ dev 0
 setenv state @STATE@
 setenv all "BOOT_ORDER BOOT_A_LEFT BOOT_B_LEFT FROND_TRIAL FROND_NEEDS FROND_FLOOR FROND_MADE_STATE FROND_MADE_DATA"
 # What holds when neither copy is whole.
 setenv BOOT_ORDER "A B"
 setenv BOOT_A_LEFT 9
 setenv BOOT_B_LEFT 3
-virtio read ${state} 0x800 1
+@DISK@ read ${state} 0x800 1
 if env import -c ${state} 0x200 ${all}; then
   echo "frond: boot state 1"
 else
-  virtio read ${state} 0x808 1
+  @DISK@ read ${state} 0x808 1
   if env import -c ${state} 0x200 ${all}; then
     echo "frond: boot state 2"
   fi
@@ -53,19 +54,19 @@ if test -z "${slot}"; then
   setenv BOOT_B_LEFT 3
 fi
 env export -c -s 0x200 ${state} ${all}
-virtio write ${state} 0x800 1
-virtio write ${state} 0x808 1
+@DISK@ write ${state} 0x800 1
+@DISK@ write ${state} 0x808 1
 if test -z "${slot}"; then
   reset
 fi
 echo "frond: slot ${slot}, A has ${BOOT_A_LEFT} starts left, B ${BOOT_B_LEFT}"
-if load virtio 0:${part} ${scriptaddr} slot.env; then
+if load @DISK@ 0:${part} ${scriptaddr} slot.env; then
   env import -t ${scriptaddr} ${filesize} args
   setenv bootargs "${args} frond.slot=${slot}"
-  load virtio 0:${part} ${kernel_addr_r} Image
+  load @DISK@ 0:${part} @KERNEL@ Image
   setenv kernel_size ${filesize}
-  load virtio 0:${part} ${ramdisk_addr_r} initrd
-  @START@
+  load @DISK@ 0:${part} @INITIAL@ initrd
+  @GO@
 fi
 echo "frond: slot ${slot} does not start"
 reset

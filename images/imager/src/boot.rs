@@ -16,40 +16,99 @@ pub(crate) type Files = Vec<(String, Vec<u8>)>;
 /// U-Boot's script, which counts and chooses.
 const SCRIPT: &str = "images/boot/u-boot.cmd";
 
-/// By architecture: memory for the boot state that nothing else is loaded to, and how the kernel is
-/// started.
-const STARTS: [(&str, &str, &str); 2] = [
-    (
-        "arm64",
-        "0x43f00000",
-        "booti ${kernel_addr_r} ${ramdisk_addr_r}:${filesize} ${fdt_addr}",
-    ),
-    (
-        "amd64",
-        "0x07f00000",
-        "zboot ${kernel_addr_r} ${kernel_size} ${ramdisk_addr_r} ${filesize}",
-    ),
+/// What differs in it from machine to machine.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    architecture: &'static str,
+    disk: &'static str,
+    /// Memory that nothing else is loaded to: for the boot state, the kernel and the initial file
+    /// system.
+    state: &'static str,
+    kernel: &'static str,
+    initial: &'static str,
+    /// How the kernel is started.
+    go: &'static str,
+}
+
+const STARTS: [Start; 3] = [
+    Start {
+        architecture: "arm64",
+        disk: "virtio",
+        state: "0x43f00000",
+        kernel: "${kernel_addr_r}",
+        initial: "${ramdisk_addr_r}",
+        go: "booti ${kernel_addr_r} ${ramdisk_addr_r}:${filesize} ${fdt_addr}",
+    },
+    Start {
+        architecture: "amd64",
+        disk: "virtio",
+        state: "0x07f00000",
+        kernel: "${kernel_addr_r}",
+        initial: "${ramdisk_addr_r}",
+        go: "zboot ${kernel_addr_r} ${kernel_size} ${ramdisk_addr_r} ${filesize}",
+    },
+    // U-Boot's own addresses for the Raspberry Pi have room for smaller kernels. The device tree is
+    // the one that the firmware has filled in, at 128 MiB or near the end of the memory.
+    Start {
+        architecture: "arm64",
+        disk: "mmc",
+        state: "0x05000000",
+        kernel: "0x00200000",
+        initial: "0x10000000",
+        go: "booti 0x00200000 0x10000000:${filesize} ${fdt_addr}",
+    },
 ];
 
-/// What the loader reads first.
-pub(crate) fn select(place: &Place, profile: &Profile, work: &Path) -> Outcome<Files> {
-    let name = match profile.loader {
+/// U-Boot's settings on the Raspberry Pi: no question on a serial line that a till may talk on, and
+/// no look at devices that it isn't to start from.
+const SETTINGS: &str = "bootdelay=-2\n\
+    scriptaddr=0x02400000\n\
+    bootcmd=load mmc 0:1 ${scriptaddr} boot.scr && source ${scriptaddr}; reset\n";
+const SETTINGS_BYTES: &str = "0x4000";
+
+/// What the firmware and the loader read first.
+pub(crate) fn select(
+    place: &Place,
+    profile: &Profile,
+    kernel: &Kernel,
+    others: Files,
+    work: &Path,
+) -> Outcome<Files> {
+    let mut files = match profile.loader {
         Loader::Tryboot => {
-            return Ok(vec![(
-                "autoboot.txt".to_owned(),
-                autoboot(Slot::A).into_bytes(),
-            )]);
+            let choice = autoboot(Slot::A).into_bytes();
+            return Ok(vec![("autoboot.txt".to_owned(), choice)]);
         }
-        Loader::UBoot => "boot.scr",
+        Loader::UBoot => vec![("boot.scr".to_owned(), script(place, profile, work)?)],
     };
+    if !profile.config_txt.is_empty() {
+        files.push(("config.txt".to_owned(), config_txt(profile)));
+        files.push(("uboot.env".to_owned(), settings(work)?));
+    }
+    files.extend(device_trees(profile, kernel)?);
+    files.extend(others);
+    Ok(files)
+}
+
+fn script(place: &Place, profile: &Profile, work: &Path) -> Outcome<Vec<u8>> {
     let source = place.sources().join(SCRIPT);
-    let text = std::fs::read_to_string(&source).about(&source)?;
-    let known = STARTS.iter().find(|(it, _, _)| *it == profile.architecture);
-    let (_, state, start) =
-        known.ok_or_else(|| Error::new(format!("{}?", profile.architecture)))?;
-    let text = text.replace("setenv state @STATE@", &format!("setenv state {state}"));
-    let text = text.replace("  @START@", &format!("  {start}"));
-    let (script, source) = (work.join(name), work.join("boot.cmd"));
+    let mut text = std::fs::read_to_string(&source).about(&source)?;
+    let mut known = STARTS.iter();
+    let known = known.find(|it| it.architecture == profile.architecture && it.disk == profile.disk);
+    let start = known.ok_or_else(|| {
+        let (architecture, disk) = (&profile.architecture, &profile.disk);
+        Error::new(format!("{architecture} from {disk}?"))
+    })?;
+    for (name, value) in [
+        ("@STATE@", start.state),
+        ("@DISK@", start.disk),
+        ("@KERNEL@", start.kernel),
+        ("@INITIAL@", start.initial),
+        ("@GO@", start.go),
+    ] {
+        text = text.replace(name, value);
+    }
+    let (script, source) = (work.join("boot.scr"), work.join("boot.cmd"));
     std::fs::write(&source, text).about(&source)?;
     let mut make = Command::new("mkimage");
     make.args([
@@ -57,8 +116,32 @@ pub(crate) fn select(place: &Place, profile: &Profile, work: &Path) -> Outcome<F
     ]);
     make.arg(&source).arg(&script);
     quietly(make.env("SOURCE_DATE_EPOCH", place.epoch_s()?.to_string()))?;
-    let content = std::fs::read(&script).about(&script)?;
-    Ok(vec![(name.to_owned(), content)])
+    std::fs::read(&script).about(&script)
+}
+
+fn settings(work: &Path) -> Outcome<Vec<u8>> {
+    let (text, made) = (work.join("settings"), work.join("uboot.env"));
+    std::fs::write(&text, SETTINGS).about(&text)?;
+    let mut make = Command::new("mkenvimage");
+    make.args(["-s", SETTINGS_BYTES, "-o"])
+        .arg(&made)
+        .arg(&text);
+    quietly(&mut make)?;
+    std::fs::read(&made).about(&made)
+}
+
+fn config_txt(profile: &Profile) -> Vec<u8> {
+    let mut config = profile.config_txt.join("\n");
+    config.push('\n');
+    config.into_bytes()
+}
+
+fn device_trees(profile: &Profile, kernel: &Kernel) -> Outcome<Files> {
+    let trees = profile.device_trees.iter().map(|name| {
+        let file = name.rsplit('/').next().unwrap_or_default();
+        Ok((file.to_owned(), kernel.device_tree(name)?))
+    });
+    trees.collect()
 }
 
 /// A boot partition: the same in both slots, so that one bundle fits both.
@@ -70,27 +153,20 @@ pub(crate) fn slot(
 ) -> Outcome<Files> {
     let packed = gzip(initial)?;
     let line = profile.command_line.clone();
-    let mut files = match profile.loader {
-        Loader::UBoot => vec![
+    if profile.loader == Loader::UBoot {
+        return Ok(vec![
             ("Image".to_owned(), kernel.image()?),
             ("initrd".to_owned(), packed),
             ("slot.env".to_owned(), format!("args={line}\n").into_bytes()),
-        ],
-        Loader::Tryboot => {
-            let mut config = profile.config_txt.join("\n");
-            config.push('\n');
-            vec![
-                ("kernel8.img".to_owned(), kernel.image()?),
-                ("initrd".to_owned(), packed),
-                ("config.txt".to_owned(), config.into_bytes()),
-                ("cmdline.txt".to_owned(), format!("{line}\n").into_bytes()),
-            ]
-        }
-    };
-    for name in &profile.device_trees {
-        let file = name.rsplit('/').next().unwrap_or_default();
-        files.push((file.to_owned(), kernel.device_tree(name)?));
+        ]);
     }
+    let mut files = vec![
+        ("kernel8.img".to_owned(), kernel.image()?),
+        ("initrd".to_owned(), packed),
+        ("config.txt".to_owned(), config_txt(profile)),
+        ("cmdline.txt".to_owned(), format!("{line}\n").into_bytes()),
+    ];
+    files.extend(device_trees(profile, kernel)?);
     files.extend(others);
     Ok(files)
 }

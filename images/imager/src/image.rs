@@ -28,6 +28,8 @@ pub struct Wanted {
     pub frond: PathBuf,
     /// The first process.
     pub init: PathBuf,
+    /// Libraries of those two, where they are not static.
+    pub libraries: Vec<PathBuf>,
     /// Where everything goes.
     pub folder: PathBuf,
     /// Whether the image is packed too, which takes a while.
@@ -81,6 +83,7 @@ pub fn build(
     wanted: &Wanted,
     signers: &Signers,
 ) -> Outcome<Built> {
+    let _alone = place.alone()?;
     need(&TOOLS)?;
     let work = place.made_anew(&format!("work/{}-{}", profile.name, wanted.version))?;
     let debian = Debian::open(
@@ -136,6 +139,7 @@ fn content(
     let own = Own {
         init: &wanted.init,
         frond: &wanted.frond,
+        libraries: &wanted.libraries,
         overlay: &place.sources().join("images/overlay"),
         files: vec![
             ("etc/frond-release".to_owned(), release),
@@ -155,10 +159,10 @@ fn content(
     };
     let root = root::root(programs, kernel, profile, &own, work, epoch_s)?;
     let verity = Verity::over(root);
-    let initial = root::initial(programs, kernel, profile, &wanted.init, &verity)?;
+    let initial = root::initial(programs, kernel, profile, &own, &verity)?;
     let others = boot_files(debian, profile, work)?;
-    let files = boot::slot(profile, kernel, &initial, others)?;
-    let select = boot::select(place, profile, work)?;
+    let files = boot::slot(profile, kernel, &initial, others.clone())?;
+    let select = boot::select(place, profile, kernel, others, work)?;
     Ok(Content {
         boot: fat(work, "boot", profile.sizes.boot, &files, epoch_s)?,
         select: fat(work, "frond", profile.sizes.select, &select, epoch_s)?,
@@ -166,7 +170,7 @@ fn content(
     })
 }
 
-/// Files of the boot partitions that come from packages.
+/// Files for the firmware that come from packages.
 fn boot_files(debian: &Debian, profile: &Profile, work: &Path) -> Outcome<boot::Files> {
     let mut files = Vec::new();
     for want in &profile.boot_files {

@@ -145,6 +145,7 @@ fn make(task: &Build) -> Outcome<Built> {
         downgrade_from: task.downgrade_from,
         frond: task.frond.clone().unwrap_or_else(|| folder.join("frond")),
         init: folder.join("frond-init"),
+        libraries: Vec::new(),
         folder: place.made("out")?,
         is_packed: !task.unpacked,
     };
@@ -184,6 +185,7 @@ fn run(board: &str, version: u64, forwards: &[String], mib: u64) -> Outcome<()> 
         forwards: forwards.ok_or_else(|| Error::new("a forward is HOST:GUEST"))?,
         clock: None,
         console: None,
+        monitor: None,
     };
     let mut child = machine.start(&profile)?;
     let ended = child

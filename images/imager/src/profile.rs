@@ -21,6 +21,9 @@ pub struct Profile {
     pub kernel: String,
     /// Who starts the kernel.
     pub loader: Loader,
+    /// What the boot loader calls the disk.
+    #[serde(default = "virtio")]
+    pub disk: String,
     /// The kernel's own words.
     pub command_line: String,
     /// Modules of the initial file system: what it takes to read the disk.
@@ -33,7 +36,7 @@ pub struct Profile {
     /// Device trees, below the kernel package's folder of them.
     #[serde(default)]
     pub device_trees: Vec<String>,
-    /// Files of the boot partitions from packages: `package:path`.
+    /// Files for the firmware from packages: `package:path`.
     #[serde(default)]
     pub boot_files: Vec<String>,
     /// Lines of the Raspberry Pi's `config.txt`.
@@ -51,7 +54,8 @@ pub struct Profile {
 pub enum Loader {
     /// U-Boot with a script, which counts starts in the boot state.
     UBoot,
-    /// The Raspberry Pi's firmware, with `autoboot.txt` and one-shot starts.
+    /// The Raspberry Pi's firmware, with `autoboot.txt` and one-shot starts. It takes a kernel that
+    /// hands the wish for one on to the firmware, as the Raspberry Pi's own do; Debian's do not.
     Tryboot,
 }
 
@@ -81,6 +85,10 @@ pub struct Qemu {
     pub words: Vec<String>,
     /// The loader's file, and its package.
     pub bios: [String; 2],
+}
+
+fn virtio() -> String {
+    "virtio".to_owned()
 }
 
 impl Profile {

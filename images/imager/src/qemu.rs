@@ -28,6 +28,8 @@ pub struct Machine {
     pub clock: Option<String>,
     /// The file that the serial console goes to; none: the terminal.
     pub console: Option<PathBuf>,
+    /// A socket for QEMU's own commands.
+    pub monitor: Option<PathBuf>,
 }
 
 const MEMORY_MIB: u32 = 512;
@@ -58,7 +60,11 @@ impl Machine {
         if let Some(clock) = &self.clock {
             command.args(["-rtc", &format!("base={clock}")]);
         }
-        command.args(["-display", "none", "-monitor", "none"]);
+        let monitor = self.monitor.as_ref().map_or_else(
+            || "none".to_owned(),
+            |path| format!("unix:{},server,nowait", path.display()),
+        );
+        command.args(["-display", "none", "-monitor", &monitor]);
         match &self.console {
             Some(path) => {
                 File::create(path).about(path)?;

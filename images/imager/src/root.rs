@@ -18,10 +18,23 @@ pub(crate) struct Own<'a> {
     pub(crate) init: &'a Path,
     /// The service.
     pub(crate) frond: &'a Path,
+    /// What those two need besides.
+    pub(crate) libraries: &'a [PathBuf],
     /// A folder of files to lay over it.
     pub(crate) overlay: &'a Path,
     /// Further files: paths and contents.
     pub(crate) files: Vec<(String, String)>,
+}
+
+impl Own<'_> {
+    /// Their paths in the image, and contents.
+    fn libraries(&self) -> Outcome<Vec<(String, Vec<u8>)>> {
+        let all = self.libraries.iter().map(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Ok((format!("lib/{name}"), std::fs::read(path).about(path)?))
+        });
+        all.collect()
+    }
 }
 
 /// The programs of Debian, unpacked.
@@ -90,7 +103,7 @@ pub(crate) fn initial(
     programs: &Programs,
     kernel: &Kernel,
     profile: &Profile,
-    init: &Path,
+    own: &Own<'_>,
     verity: &Verity,
 ) -> Outcome<Vec<u8>> {
     let mut cpio = Cpio::default();
@@ -101,7 +114,7 @@ pub(crate) fn initial(
         cpio.folder(name);
     }
     cpio.device("dev/console", (5, 1));
-    cpio.file("init", 0o755, &std::fs::read(init).about(init)?);
+    cpio.file("init", 0o755, &std::fs::read(own.init).about(own.init)?);
     cpio.file("etc/verity", 0o644, verity.table.as_bytes());
     for (from, to) in PROGRAMS {
         if to.ends_with("busybox") || to.ends_with("dmsetup") {
@@ -111,6 +124,9 @@ pub(crate) fn initial(
     cpio.file(programs.loader, 0o755, &programs.loader()?);
     for name in EARLY_LIBRARIES {
         cpio.file(&format!("lib/{name}"), 0o644, &programs.library(name)?);
+    }
+    for (name, content) in own.libraries()? {
+        cpio.file(&name, 0o644, &content);
     }
     let mut list = String::new();
     for (name, content) in kernel.modules(&profile.early_modules)? {
@@ -143,6 +159,9 @@ pub(crate) fn root(
     put(programs.loader, 0o755, &programs.loader()?)?;
     for name in EARLY_LIBRARIES.into_iter().chain(LIBRARIES) {
         put(&format!("lib/{name}"), 0o644, &programs.library(name)?)?;
+    }
+    for (name, content) in own.libraries()? {
+        put(&name, 0o644, &content)?;
     }
     put(
         "sbin/init",

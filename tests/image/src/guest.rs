@@ -32,7 +32,7 @@ pub struct Setting {
 /// Everything that an update and its starts may take on a machine that is busy.
 const START_BOUND: Duration = Duration::from_secs(600);
 /// NATS clients', in the guest.
-const CLIENT_PORT: u16 = 4222;
+pub(crate) const CLIENT_PORT: u16 = 4222;
 
 impl Guest {
     /// Starts it; its console goes to a file in `folder`.
@@ -57,14 +57,19 @@ impl Guest {
             },
             clock: setting.clock.clone(),
             console: Some(console.clone()),
+            monitor: Some(console.with_extension("monitor")),
         };
-        let since = Instant::now();
         let child = machine.start(&setting.profile).expect("QEMU starts");
+        Self::around(child, console, port)
+    }
+
+    /// A box that was started just now.
+    pub(crate) fn around(child: Child, console: PathBuf, port: u16) -> Self {
         Self {
             child,
             console,
             port,
-            since,
+            since: Instant::now(),
         }
     }
 
@@ -97,6 +102,12 @@ impl Guest {
             assert!(!is_over, "waited for {text:?} ({ended:?}):\n{console}");
             None
         })
+    }
+
+    /// The socket for QEMU's own commands.
+    #[must_use]
+    pub fn monitor(&self) -> PathBuf {
+        self.console.with_extension("monitor")
     }
 
     /// How long it has been on.

@@ -12,22 +12,33 @@
     reason = "a harness reads clocks and files, talks on the terminal and fails by panicking"
 )]
 
+mod devices;
 mod fetched;
+mod glance;
 mod guest;
+mod layout;
 mod load;
 mod medium;
 mod nbd;
+mod pi;
 mod plug;
 mod rollback;
 mod shelf;
+mod tree;
+mod twins;
 mod update;
 
+pub use devices::devices;
 pub use fetched::fetched;
 pub use guest::{Guest, Setting};
+pub use layout::Layout;
 pub use load::Load;
 pub use medium::{Counts, Honesty, Medium};
 pub use nbd::Disk;
+pub use pi::Pi;
 pub use plug::{Cuts, Plug};
 pub use rollback::roll_back;
-pub use shelf::{Release, Shelf};
+pub use shelf::{Kept, Release, Shelf};
+pub use tree::Tree;
+pub use twins::twins;
 pub use update::{Outcome, Update};

@@ -78,16 +78,30 @@ impl Load {
         while tasks.join_next().await.is_some() {}
     }
 
+    /// The highest sequence that was acknowledged.
+    #[must_use]
+    pub fn acked(&self) -> u64 {
+        self.acked.load(Ordering::Relaxed)
+    }
+
     /// How many acknowledged messages the box lacks; it must have none of another stream's making.
     ///
     /// # Panics
     /// When it doesn't answer.
     pub async fn lost(&self, guest: &Guest) -> u64 {
-        let acked = self.acked.load(Ordering::Relaxed);
+        let acked = self.acked();
         if acked == 0 {
             return 0;
         }
-        let context = jetstream::new(guest.client().await);
+        Self::lost_at(guest.client().await, acked).await
+    }
+
+    /// As [`Load::lost`], of those up to `acked`, where that client is.
+    ///
+    /// # Panics
+    /// When there is no answer.
+    pub async fn lost_at(client: async_nats::Client, acked: u64) -> u64 {
+        let context = jetstream::new(client);
         let state = wait_for_async("the stream", PATIENCE, async || {
             match context.get_stream(STREAM).await {
                 Ok(stream) => Some(Some(stream.cached_info().state.clone())),

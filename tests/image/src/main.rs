@@ -1,10 +1,13 @@
 //! Pulls the plug of images under QEMU, many times:
-//! `cargo run -p image -- [cuts=200] [control=20] [updates=50] [rollbacks=1] [board=qemu-aarch64] [seed=1]`.
+//! `cargo run -p image -- [starts=1] [devices=1] [glances=200] [cuts=200] [control=20] [updates=50]
+//! [rollbacks=1] [twins=1] [board=qemu-aarch64] [seed=1]`.
 //!
-//! One after the other, in this order: `cuts`: of a running box under load; `updates`: of a box at its update; `rollbacks`: boxes that
-//! are brought a bad release, one of each kind; `control`: a box on a disk that lies about flushes,
-//! which must lose something. `frond=FILE init=FILE` are programs that were built for the board
-//! before, instead of fresh ones.
+//! One after the other, in this order: `starts`: how long a first start takes; `devices`: lines of
+//! the guest's; `glances`: what a cut of a running box would leave, looked at from outside; `cuts`:
+//! of a running box under load; `control`: a box on a disk that lies about flushes, which must lose
+//! something; `updates`: cuts of a box at its update; `rollbacks`: boxes that are brought a bad
+//! release, one of each kind; `twins`: whether two builds in two folders are the same. `frond=FILE
+//! init=FILE` are programs that were built for the board before, instead of fresh ones.
 
 #![allow(
     clippy::print_stdout,
@@ -16,11 +19,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use image::{Cuts, Honesty, Outcome, Plug, Release, Shelf, Update, roll_back};
+use image::{Cuts, Honesty, Load, Outcome, Plug, Release, Shelf, Update, roll_back};
 use imager::Built;
 use interop::Random;
 
-const USAGE: &str = "usage: image [cuts=COUNT] [control=COUNT] [updates=COUNT] [rollbacks=COUNT] \
+const USAGE: &str = "usage: image [starts=COUNT] [devices=COUNT] [glances=COUNT] [cuts=COUNT] \
+                     [control=COUNT] [updates=COUNT] [rollbacks=COUNT] [twins=COUNT] \
                      [board=NAME] [seed=NUMBER] [frond=FILE init=FILE]";
 
 /// What the command line says.
@@ -34,10 +38,14 @@ struct Wish {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Task {
+    Starts,
+    Devices,
+    Glances,
     Cuts,
     Control,
     Updates,
     Rollbacks,
+    Twins,
 }
 
 #[tokio::main]
@@ -55,9 +63,13 @@ async fn main() -> ExitCode {
     for (task, count) in wish.tasks {
         let start = Instant::now();
         let is_well = match task {
+            Task::Starts => starts(&shelf, &first, count).await,
+            Task::Devices => devices(&shelf, &first, count).await,
+            Task::Glances => glances(&shelf, &first, count, wish.seed).await,
             Task::Cuts => cuts(&shelf, &first, count, wish.seed).await,
             Task::Control => control(&shelf, &first, count, wish.seed).await,
             Task::Updates => updates(&shelf, &first, count, wish.seed),
+            Task::Twins => twins(&wish.board),
             Task::Rollbacks => rollbacks(&shelf, &first, count),
         };
         println!(
@@ -103,9 +115,13 @@ fn wish() -> Option<Wish> {
                 wish.init = Some(value.into());
                 continue;
             }
+            "starts" => Task::Starts,
+            "devices" => Task::Devices,
+            "glances" => Task::Glances,
             "cuts" => Task::Cuts,
             "control" => Task::Control,
             "updates" => Task::Updates,
+            "twins" => Task::Twins,
             "rollbacks" => Task::Rollbacks,
             _ => return None,
         };
@@ -113,6 +129,48 @@ fn wish() -> Option<Wish> {
     }
     wish.tasks.sort_unstable();
     (!wish.tasks.is_empty()).then_some(wish)
+}
+
+/// New boxes, each until the first message is acknowledged.
+async fn starts(shelf: &Shelf, first: &Built, count: u64) -> bool {
+    for _ in 0..count {
+        let (guest, _folder) = shelf.start(&first.image);
+        Load::default().first(&guest).await;
+        println!(
+            "the first message is acknowledged {:.1?} after the start",
+            guest.age()
+        );
+    }
+    true
+}
+
+fn twins(board: &str) -> bool {
+    let compared = image::twins(board);
+    for (name, is_same) in &compared {
+        println!(
+            "{name}: {}",
+            if *is_same { "the same" } else { "DIFFERENT" }
+        );
+    }
+    compared.iter().all(|(_, is_same)| *is_same)
+}
+
+async fn devices(shelf: &Shelf, first: &Built, count: u64) -> bool {
+    let mut are_well = true;
+    for _ in 0..count {
+        let [bell, key] = image::devices(shelf, &first.image).await;
+        println!("bell: {bell}\nkey: {key}");
+        are_well &= bell["state"] == "on" && !key.is_null();
+    }
+    are_well
+}
+
+async fn glances(shelf: &Shelf, first: &Built, count: u64, seed: u64) -> bool {
+    let mut plug = Plug::new(shelf.profile.clone(), &first.image, Honesty::Honest, seed);
+    let mut so_far = Cuts::default();
+    plug.glances(count, &mut so_far).await;
+    println!("{so_far:?}");
+    so_far.lost == 0
 }
 
 async fn cuts(shelf: &Shelf, first: &Built, count: u64, seed: u64) -> bool {

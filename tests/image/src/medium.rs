@@ -42,6 +42,8 @@ pub struct Counts {
 
 pub(crate) const SECTOR_BYTES: usize = 512;
 const SECTOR: u64 = SECTOR_BYTES as u64;
+/// Copied at once.
+const BLOCK_BYTES: usize = 1024 * 1024;
 /// Contents of one sector that are kept apart; older ones cannot come out any more.
 const VERSIONS_MAX: usize = 4;
 
@@ -117,13 +119,45 @@ impl Medium {
     pub fn cut(&mut self, random: &mut Random) -> io::Result<Counts> {
         let mut forgotten = 0;
         self.settle(|versions| {
-            let which = random.below(versions.len() as u64 + 1);
-            let which = usize::try_from(which).ok()?.checked_sub(1);
-            forgotten += u64::from(which.is_none());
-            versions.get(which?).copied()
+            let content = left(versions, random);
+            forgotten += u64::from(content.is_none());
+            content
         })?;
         self.counts.forgotten += forgotten;
         Ok(self.counts)
+    }
+
+    /// What would be there if the power was cut now, of so many bytes from `start` on; nothing
+    /// changes here.
+    ///
+    /// # Errors
+    /// The files'.
+    pub fn glance(
+        &self,
+        (start, bytes): (u64, u64),
+        random: &mut Random,
+        to: &Path,
+    ) -> io::Result<()> {
+        let copy = File::create(to)?;
+        copy.set_len(bytes)?;
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut at = 0;
+        while at < bytes {
+            let length = usize::try_from(bytes - at).map_or(BLOCK_BYTES, |it| it.min(BLOCK_BYTES));
+            let block = block.get_mut(..length).unwrap_or_default();
+            self.file.read_exact_at(block, start + at)?;
+            if block.iter().any(|byte| *byte != 0) {
+                copy.write_all_at(block, at)?;
+            }
+            at += length as u64;
+        }
+        let within = start / SECTOR..(start + bytes) / SECTOR;
+        for (sector, versions) in self.cache.range(within) {
+            if let Some(content) = left(versions, random) {
+                copy.write_all_at(&content, sector * SECTOR - start)?;
+            }
+        }
+        Ok(())
     }
 
     fn settle(
@@ -137,6 +171,13 @@ impl Medium {
         }
         Ok(())
     }
+}
+
+/// What a cut leaves of a sector that was written since the last flush; nothing: the old one.
+fn left(versions: &[[u8; SECTOR_BYTES]], random: &mut Random) -> Option<[u8; SECTOR_BYTES]> {
+    let which = random.below(versions.len() as u64 + 1);
+    let which = usize::try_from(which).ok()?.checked_sub(1);
+    versions.get(which?).copied()
 }
 
 #[cfg(test)]
@@ -178,6 +219,26 @@ mod tests {
             })
             .collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_glance_changes_nothing() {
+        let (_file, mut medium) = medium(Honesty::Honest);
+        medium.write(512, &[1; 512]);
+        medium.flush().unwrap();
+        medium.write(1024, &[2; 512]);
+        let copy = tempfile::NamedTempFile::new().unwrap();
+        let seen: std::collections::BTreeSet<(u8, u8)> = (0..50)
+            .map(|seed| {
+                let random = &mut Random::new(seed);
+                medium.glance((512, 1024), random, copy.path()).unwrap();
+                let bytes = std::fs::read(copy.path()).unwrap();
+                assert_eq!(bytes.len(), 1024);
+                (bytes[0], bytes[512])
+            })
+            .collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [(1, 0), (1, 2)]);
+        assert_eq!(sector(&medium, 2), 2);
     }
 
     #[test]

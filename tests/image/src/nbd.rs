@@ -84,6 +84,18 @@ impl Disk {
     }
 }
 
+impl Disk {
+    /// What a cut would leave of so many bytes from there on; the power stays.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn glance(&self, place: (u64, u64), random: &mut Random, to: &Path) -> io::Result<()> {
+        let medium = self.medium.lock().unwrap_or_else(PoisonError::into_inner);
+        let medium = medium.as_ref();
+        medium.map_or(Ok(()), |medium| medium.glance(place, random, to))
+    }
+}
+
 impl Drop for Disk {
     fn drop(&mut self) {
         // Who was never connected to waits for somebody.

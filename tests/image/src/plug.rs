@@ -4,7 +4,7 @@ use imager::Profile;
 use interop::{Random, wait_for_async};
 use tempfile::TempDir;
 
-use crate::{Counts, Disk, Guest, Honesty, Load, Medium, Setting};
+use crate::{Counts, Disk, Guest, Honesty, Layout, Load, Medium, Setting, glance};
 
 /// One box whose plug is pulled again and again under load.
 #[derive(Debug)]
@@ -68,14 +68,7 @@ impl Plug {
         };
         let medium = Medium::open(&self.folder.path().join("disk"), honesty).expect("a disk");
         let disk = Disk::serve(medium, &self.folder.path().join("socket")).expect("a socket");
-        let setting = Setting {
-            profile: self.profile.clone(),
-            disk: disk.address(),
-            stick: None,
-            is_wired: true,
-            clock: None,
-        };
-        let mut guest = Guest::start(&setting, self.folder.path());
+        let mut guest = Guest::start(&self.setting(disk.address()), self.folder.path());
         if self.random.once_in(4) && so_far.cuts > 0 {
             // While it starts.
             let whole_ms = so_far.longest_start_s * 1000;
@@ -114,19 +107,65 @@ impl Plug {
         );
     }
 
+    /// Looks `count` times at what a cut would leave under load, without one: the data's file system
+    /// is checked on this machine, and this machine's `frond` is started on it. So many more moments
+    /// are looked at than a box has time to start after.
+    ///
+    /// # Panics
+    /// When the box does not come up, or what would be left cannot be started from.
+    pub async fn glances(&mut self, count: u64, so_far: &mut Cuts) {
+        let path = self.folder.path().join("disk");
+        let medium = Medium::open(&path, Honesty::Honest).expect("a disk");
+        let disk = Disk::serve(medium, &self.folder.path().join("socket")).expect("a socket");
+        let guest = Guest::start(&self.setting(disk.address()), self.folder.path());
+        self.load.first(&guest).await;
+        let place = Layout::of(&path).place("data");
+        let left = self.folder.path().join("left");
+        let load = &self.load;
+        let random = &mut self.random;
+        let looks = async {
+            for _ in 0..count {
+                let pause = Duration::from_millis(random.below(300));
+                let since = Instant::now();
+                wait_for_async("the moment", SLACK, async || {
+                    (since.elapsed() >= pause).then_some(())
+                })
+                .await;
+                let acked = load.acked();
+                disk.glance(place, random, &left).expect("a copy");
+                let found = glance::look(&left, acked).await;
+                so_far.cuts += 1;
+                so_far.acks = load.acks();
+                so_far.lost += found.lost;
+                so_far.mended += u64::from(found.is_mended);
+                if so_far.cuts.is_multiple_of(10) {
+                    println!("{so_far:?}");
+                }
+            }
+        };
+        tokio::select! {
+            () = looks => {}
+            () = load.run(&guest) => panic!("the box went by itself:\n{}", guest.console()),
+        }
+    }
+
+    fn setting(&self, disk: String) -> Setting {
+        Setting {
+            profile: self.profile.clone(),
+            disk,
+            stick: None,
+            is_wired: true,
+            clock: None,
+        }
+    }
+
     /// After the last cut: whether everything is there.
     ///
     /// # Panics
     /// When the box does not come up by itself.
     pub async fn look(&mut self, so_far: &mut Cuts) {
         let disk = self.folder.path().join("disk");
-        let setting = Setting {
-            profile: self.profile.clone(),
-            disk: disk.display().to_string(),
-            stick: None,
-            is_wired: true,
-            clock: None,
-        };
+        let setting = self.setting(disk.display().to_string());
         let guest = Guest::start(&setting, self.folder.path());
         so_far.lost += self.load.lost(&guest).await;
     }

@@ -1,8 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use imager::{Built, Cross, Place, Profile, Signers, Wanted, build};
+use imager::{Built, Cross, Place, Profile, Signers, Wanted, build, disk_of};
 use interop::{Kind, say, target_dir};
+use tempfile::TempDir;
+
+use crate::{Guest, Pi, Setting};
 
 /// Images and bundles to try.
 #[derive(Debug)]
@@ -12,7 +15,21 @@ pub struct Shelf {
     pub profile: Profile,
     frond: PathBuf,
     init: PathBuf,
+    libraries: Vec<PathBuf>,
 }
+
+/// What the disk of a box is in.
+#[derive(Debug)]
+pub enum Kept {
+    /// A folder.
+    Folder(TempDir),
+    /// A Raspberry Pi.
+    Pi(Pi),
+}
+
+const DISK_MIB: u64 = 512;
+/// Programs that are not built for a release need it.
+const UNWINDER: &str = "/lib/x86_64-linux-gnu/libgcc_s.so.1";
 
 /// How a release is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +51,17 @@ impl Shelf {
     /// When they cannot be built.
     #[must_use]
     pub fn crossed(board: &str) -> Self {
-        let (place, profile) = open(board);
+        let (place, _) = open(board);
+        Self::crossed_in(place, board)
+    }
+
+    /// The same in another place.
+    ///
+    /// # Panics
+    /// When they cannot be built.
+    #[must_use]
+    pub fn crossed_in(place: Place, board: &str) -> Self {
+        let profile = Profile::read(&place, board).expect("a profile");
         let cross = Cross::prepare(&place, &profile.target).expect("a cross compiler");
         let folder = cross
             .build(&["frond", "frond-init"], "firmware")
@@ -42,6 +69,7 @@ impl Shelf {
         Self {
             frond: folder.join("frond"),
             init: folder.join("frond-init"),
+            libraries: Vec::new(),
             place,
             profile,
         }
@@ -57,6 +85,7 @@ impl Shelf {
         Self {
             frond: frond.to_path_buf(),
             init: init.to_path_buf(),
+            libraries: Vec::new(),
             place,
             profile,
         }
@@ -86,6 +115,7 @@ impl Shelf {
         Self {
             frond: strip(&Kind::Leaf.binary(), "frond"),
             init: strip(&target_dir().join("debug/frond-init"), "frond-init"),
+            libraries: vec![PathBuf::from(UNWINDER)],
             place,
             profile,
         }
@@ -103,9 +133,49 @@ impl Shelf {
         Self {
             frond: program.clone(),
             init: program,
+            libraries: Vec::new(),
             place,
             profile,
         }
+    }
+
+    /// Starts a new box with that image, with a wire and nothing else; also what it is kept in.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn start(&self, image: &Path) -> (Guest, Kept) {
+        if self.profile.qemu.is_none() {
+            let pi = Pi::new(self, image);
+            return (pi.start(), Kept::Pi(pi));
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let disk = folder.path().join("disk");
+        disk_of(image, &disk, DISK_MIB).expect("a disk");
+        let setting = Setting {
+            profile: self.profile.clone(),
+            disk: disk.display().to_string(),
+            stick: None,
+            is_wired: true,
+            clock: None,
+        };
+        let guest = Guest::start(&setting, folder.path());
+        (guest, Kept::Folder(folder))
+    }
+
+    /// The programs that are its own.
+    #[must_use]
+    pub fn programs(&self) -> [PathBuf; 2] {
+        [self.frond.clone(), self.init.clone()]
+    }
+
+    /// A device tree of its kernel.
+    ///
+    /// # Panics
+    /// When it has none of that name.
+    #[must_use]
+    pub fn device_tree(&self, name: &str) -> Vec<u8> {
+        imager::device_tree(&self.place, &self.profile, name).expect("a device tree")
     }
 
     /// An image of that version, and its bundle.
@@ -136,6 +206,7 @@ impl Shelf {
             downgrade_from: None,
             frond: frond.clone(),
             init: self.init.clone(),
+            libraries: self.libraries.clone(),
             folder: self.place.made("tests").expect("a folder"),
             is_packed: false,
         };
