@@ -26,6 +26,7 @@ mod server_login;
 mod shared;
 mod sharing;
 mod tls;
+mod user_file;
 pub mod xkey;
 
 pub use access::Access;
@@ -53,3 +54,4 @@ pub use sharing::{
     Mapping, ResponseType, Sampling, ServiceExport, TracePlan,
 };
 pub use tls::{DnPart, PeerCert, TlsSession};
+pub use user_file::UserFile;

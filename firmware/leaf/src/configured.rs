@@ -3,6 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
+use frond_account::UserFile;
 use frond_broker::{Compression, Link, Packing};
 use frond_config as config;
 
@@ -115,49 +116,18 @@ fn url(given: &config::RemoteUrl) -> RemoteUrl {
     url
 }
 
-/// A credentials file: a JWT and a seed, each between a line of dashes before and one after.
-///
-/// spec: nats.go `nkeys.ParseDecoratedJWT`, `ParseDecoratedUserNKey`
+/// What a credentials file says.
 pub(crate) fn parse_credentials(text: &str) -> Option<RemoteCredentials> {
-    let mut blocks = Vec::new();
-    let mut inside: Option<String> = None;
-    for line in text.lines().map(str::trim) {
-        match (line.starts_with("---"), inside.take()) {
-            (true, None) => inside = Some(String::new()),
-            (true, Some(block)) if !block.is_empty() => blocks.push(block),
-            (true, Some(_)) => inside = Some(String::new()),
-            (false, Some(block)) => inside = Some(block + line),
-            (false, None) => {}
-        }
-    }
-    let jwt = blocks.first()?.clone();
-    let seed = blocks.iter().find(|block| block.starts_with("SU"))?.clone();
+    let found = UserFile::parse(text)?;
     Some(RemoteCredentials {
-        jwt,
-        seed: Secret(seed),
+        jwt: found.jwt,
+        seed: Secret(found.seed),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const FILE: &str = "-----BEGIN NATS USER JWT-----\neyJ0.abc\n------END NATS USER JWT------\n\n\
-        ************************* IMPORTANT *************************\nNKEY Seed printed below\n\n\
-        -----BEGIN USER NKEY SEED-----\nSUAAA\n------END USER NKEY SEED------\n";
-
-    #[test]
-    fn a_credentials_file_gives_its_jwt_and_its_seed() {
-        let found = parse_credentials(FILE).unwrap();
-        assert_eq!(
-            (found.jwt.as_str(), found.seed.0.as_str()),
-            ("eyJ0.abc", "SUAAA")
-        );
-        // As a file looks that went through another system.
-        assert_eq!(parse_credentials(&FILE.replace('\n', "\r\n")), Some(found));
-        assert_eq!(parse_credentials(&FILE.replace("SUAAA", "")), None);
-        assert_eq!(parse_credentials(""), None);
-    }
 
     #[test]
     fn a_listener_on_every_address_is_known_by_the_one_that_was_called() {
