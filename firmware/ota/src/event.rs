@@ -11,6 +11,8 @@ pub enum Origin {
     Folder,
     /// Somebody at the box.
     Hand,
+    /// A web server.
+    Web,
 }
 
 /// A step, for the log and for whoever watches.
@@ -155,6 +157,7 @@ impl Origin {
             Self::Hub => "the hub",
             Self::Folder => "the folder",
             Self::Hand => "the command line",
+            Self::Web => "the web server",
         }
     }
 }

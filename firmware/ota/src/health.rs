@@ -19,6 +19,8 @@ pub enum Check {
     Uplink,
     /// The hub has taken this box's word that it runs the configuration.
     Hub,
+    /// Messages are stored, as they were before.
+    Streams,
 }
 
 /// What must be well, and since when all of it is.
@@ -45,6 +47,7 @@ impl Check {
             Self::Clients => "clients",
             Self::Uplink => "uplink",
             Self::Hub => "hub",
+            Self::Streams => "streams",
         }
     }
 }

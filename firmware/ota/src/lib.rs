@@ -12,6 +12,7 @@
 mod boot;
 mod bundle;
 pub mod claim;
+mod confirmation;
 mod copies;
 mod digest;
 mod event;
@@ -28,6 +29,7 @@ mod verify;
 
 pub use boot::{Boot, boot};
 pub use bundle::{Bundle, Target, Who};
+pub use confirmation::Confirmation;
 pub use digest::Digest;
 pub use event::{Event, Origin};
 pub use files::{File, Shelf};

@@ -66,3 +66,7 @@ pub const WRITE_MAX: Duration = Duration::from_secs(30);
 pub const RESTART_MAX: Duration = Duration::from_secs(30);
 /// How far ahead of everything that was ever signed a clock may be and still be believed.
 pub const CLOCK_AHEAD_MAX_S: i64 = 10 * 366 * 86_400;
+/// Letters of what a box chooses at random for an attempt.
+pub const NONCE_LETTERS: usize = 64;
+/// Bytes of what a hub confirms.
+pub const CONFIRMATION_BYTES_MAX: usize = 512;

@@ -14,6 +14,8 @@ pub enum Purpose {
     Bundle,
     /// The content of a slot of an image.
     Image,
+    /// That a hub was reached by a box on trial.
+    Confirmation,
 }
 
 /// A text and who signed it.
@@ -45,6 +47,7 @@ impl Purpose {
             Self::Root => b"frond root 1\n",
             Self::Bundle => b"frond bundle 1\n",
             Self::Image => b"frond image 1\n",
+            Self::Confirmation => b"frond confirmation 1\n",
         }
     }
 

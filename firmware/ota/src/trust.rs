@@ -13,10 +13,12 @@ pub enum Role {
     Release,
     /// Sign configurations when it burns, also older ones.
     Emergency,
+    /// Sign for the hub that it was reached.
+    Hub,
 }
 
 /// Keys of one role, and how many of them must sign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keys {
     /// How many, at least 1.
     pub threshold: u8,
@@ -35,6 +37,11 @@ pub struct Root {
     pub release: Keys,
     /// Those who sign configurations when it burns; none: nobody.
     pub emergency: Keys,
+    /// Those who sign for the hub that a box on trial reached it; none: as in the root before.
+    ///
+    /// Roots from before there were any end without it.
+    #[serde(skip)]
+    pub hub: Keys,
 }
 
 /// The roots from the one in the box's own file to the one in force.
@@ -68,6 +75,9 @@ pub enum TrustError {
     /// It would do alone what else takes several.
     #[error("{0} is a release key and an emergency key: take another one")]
     Shared(String),
+    /// It lies on a machine in the network.
+    #[error("{0} is the hub's key and another role's: take another one")]
+    Online(String),
 }
 
 impl Role {
@@ -78,6 +88,7 @@ impl Role {
             Self::Root => "root",
             Self::Release => "release",
             Self::Emergency => "emergency",
+            Self::Hub => "hub",
         }
     }
 }
@@ -90,17 +101,19 @@ impl Root {
             Role::Root => &self.root,
             Role::Release => &self.release,
             Role::Emergency => &self.emergency,
+            Role::Hub => &self.hub,
         }
     }
 
-    /// Whether it can be worked with: every role but the emergency has keys enough.
+    /// Whether it can be worked with: every role but the emergency and the hub has keys enough.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), TrustError> {
-        for role in [Role::Root, Role::Release, Role::Emergency] {
+        for role in [Role::Root, Role::Release, Role::Emergency, Role::Hub] {
             let Keys { threshold, keys } = self.keys(role);
-            let unused = role == Role::Emergency && keys.is_empty();
+            let may_be_none = matches!(role, Role::Emergency | Role::Hub);
+            let unused = may_be_none && keys.is_empty();
             let enough = usize::from(*threshold) <= keys.len() && *threshold > 0;
             if !unused && (!enough || keys.len() > KEYS_MAX) {
                 return Err(TrustError::Threshold {
@@ -118,6 +131,11 @@ impl Root {
                 }
             }
         }
+        let mut online = self.hub.keys.iter();
+        let others = [&self.root, &self.release, &self.emergency];
+        if let Some(key) = online.find(|key| others.iter().any(|it| it.keys.contains(key))) {
+            return Err(TrustError::Online(key.clone()));
+        }
         let mut shared = self.emergency.keys.iter();
         match shared.find(|key| self.release.keys.contains(key)) {
             Some(key) => Err(TrustError::Shared(key.clone())),
@@ -128,11 +146,18 @@ impl Root {
     /// As a text to sign.
     #[must_use]
     pub fn to_signed(&self) -> Signed {
-        Signed::new(postcard::to_stdvec(self).unwrap_or_default())
+        let mut body = postcard::to_stdvec(self).unwrap_or_default();
+        if !self.hub.keys.is_empty() {
+            body.extend(postcard::to_stdvec(&self.hub).unwrap_or_default());
+        }
+        Signed::new(body)
     }
 
     fn parse(body: &[u8]) -> Option<Self> {
-        let (root, rest) = postcard::take_from_bytes::<Self>(body).ok()?;
+        let (mut root, mut rest) = postcard::take_from_bytes::<Self>(body).ok()?;
+        if !rest.is_empty() {
+            (root.hub, rest) = postcard::take_from_bytes(rest).ok()?;
+        }
         (rest.is_empty() && root.check().is_ok()).then_some(root)
     }
 }
@@ -196,6 +221,13 @@ impl Trust {
     #[must_use]
     pub fn latest(&self) -> Option<&Root> {
         self.chain.last()
+    }
+
+    /// Those who sign for the hub: as the last root says that names any.
+    #[must_use]
+    pub fn hub(&self) -> Option<&Keys> {
+        let mut named = self.chain.iter().rev().map(|root| &root.hub);
+        named.find(|hub| !hub.keys.is_empty())
     }
 
     /// The root in the box's own file.

@@ -78,6 +78,7 @@ fn the_own_root_is_kept_for_the_day_it_is_another_one() {
         version,
         root: keys(&pair(seed)),
         release: keys(&pair(seed)),
+        hub: frond_ota::Keys::default(),
         emergency: frond_ota::Keys {
             threshold: 1,
             keys: Vec::new(),

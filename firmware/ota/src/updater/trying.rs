@@ -144,7 +144,7 @@ pub(super) fn mark_after(trial: &Trial) -> Duration {
 fn lines(checks: &[Check]) -> Vec<Check> {
     let is_line = |check: &Check| match check {
         Check::Uplink | Check::Hub => true,
-        Check::Listeners | Check::Probe | Check::Clients => false,
+        Check::Listeners | Check::Probe | Check::Clients | Check::Streams => false,
     };
     checks.iter().copied().filter(is_line).collect()
 }

@@ -28,6 +28,7 @@ pub(crate) fn root() -> Root {
         version: 1,
         root: keys(2, b"abc"),
         release: keys(2, b"rst"),
+        hub: Keys::default(),
         emergency: keys(1, b"e"),
     }
 }
