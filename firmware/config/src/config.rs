@@ -244,6 +244,7 @@ fn read(map: Map, path: &str, source: &dyn Source) -> Result<Loaded, ConfigError
         remote.credentials = remote.credentials.take().map(|path| expand(&path, source));
     }
     config.deny_forwarded();
+    config.keep_apart();
     let Report {
         errors,
         warnings,

@@ -6,6 +6,7 @@
 //! The crate doesn't know files, the environment or sockets: a [`Source`] hands it text, and it
 //! decides nothing about what an option does.
 
+mod apart;
 mod change;
 mod check;
 mod config;
@@ -56,7 +57,7 @@ pub use options::mappings::{Destination, Mapping};
 pub use options::msg_trace::MsgTrace;
 pub use options::ocsp::{Ocsp, OcspCache, OcspMode, OcspPeer};
 pub use options::operator::{Deletion, OperatorMode, Resolver};
-pub use options::ota::{Ota, OtaKeys, OtaLogin, OtaSource, OtaTrust};
+pub use options::ota::{Ota, OtaKeys, OtaLogin, OtaSource, OtaTrust, OtaWeb};
 pub use options::peers::PeerAuthorization;
 pub use options::permissions::{AllowResponses, Permissions, SubjectRule, SubjectRules};
 pub use options::proxies::Proxies;

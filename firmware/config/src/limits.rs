@@ -21,6 +21,10 @@ pub(crate) const OTA_WINDOW_SECONDS_MIN: u64 = 30;
 pub(crate) const OTA_WINDOW_SECONDS_MAX: u64 = 3600;
 /// That time by default.
 pub(crate) const OTA_WINDOW_SECONDS: u64 = 600;
+/// How often a web server is asked for bundles by default.
+pub(crate) const OTA_WEB_SECONDS: u64 = 300;
+/// At most so often.
+pub(crate) const OTA_WEB_SECONDS_MIN: u64 = 10;
 /// What it is longer than the soak, at least, in seconds.
 pub(crate) const OTA_WINDOW_BEYOND_SOAK_SECONDS: u64 = 10;
 /// Keys of one role: no more signatures are looked at.
@@ -57,3 +61,7 @@ pub(crate) const FORWARD_CLASSES_MAX: usize = 8;
 pub(crate) const SERIAL_LINE_BYTES_MAX: u32 = 4_096;
 /// Pings between the servers of a cluster are never further apart, in seconds.
 pub(crate) const ROUTE_PING_SECONDS_MAX: u64 = 30;
+/// How long a watchdog may be told to wait.
+pub(crate) const WATCHDOG_SECONDS_MIN: u64 = 3;
+/// Longer than any driver waits.
+pub(crate) const WATCHDOG_SECONDS_MAX: u64 = 3600;

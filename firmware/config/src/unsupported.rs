@@ -279,14 +279,15 @@ const WEBSOCKET_AUTHORIZATION: &str = "user username pass password token timeout
 const CALLOUT: &str = "issuer account acc auth_users users xkey key allowed_accounts";
 const PROXIES: &str = "trusted";
 const PROXY: &str = "key public_key";
-const FLEET: &str = "user bucket registry rollouts silent";
+const FLEET: &str = "user account bucket registry rollouts silent confirm_key";
 const FORWARD: &str = "name subjects to budget order live_first priority on_full max_bytes";
 const FORWARD_TO: &str = "domain remote stream";
 const OTA: &str = "\
-    store second device groups window soak user password pass token nkey seed trust source";
-const OTA_TRUST: &str = "version root release emergency";
+    store second device groups window soak user password pass token nkey seed creds credentials trust \
+    source";
+const OTA_TRUST: &str = "version root release emergency hub";
 const OTA_KEYS: &str = "threshold keys";
-const OTA_SOURCE: &str = "bucket domain registry folder";
+const OTA_SOURCE: &str = "bucket domain registry folder objects url ca_file every";
 const CLUSTER: &str = "\
     name listen port host net authorization routes tls cluster_advertise advertise no_advertise \
     connect_retries connect_backoff permissions pool_size accounts compression ping_interval \

@@ -1,28 +1,15 @@
 //! What the field side and the fleet need of the rest: somebody to be.
 
 use super::Checker;
+use crate::nkey;
 
 impl Checker<'_> {
     pub(super) fn appliance(&mut self) {
-        let Some(appliance) = &self.config.appliance else {
+        let Some(it) = &self.config.appliance else {
             return;
         };
-        let Some(account) = &appliance.account else {
-            return self.is_somebody("appliance", "the field side", appliance.user.as_deref());
-        };
-        let keys = &["appliance"];
-        if !self.config.operator_mode.operators.is_empty() {
-            let text = "the field side cannot be at home in an operator's account yet";
-            return self.error(keys, text, "use accounts of this file, or remove the block");
-        }
-        if appliance.user.is_some() {
-            let text = "the field side is a user or at home in an account, not both";
-            return self.error(keys, text, "remove user or account");
-        }
-        if !self.has_account(account) {
-            let text = format!("cannot find the field side's account {account:?}");
-            self.error(keys, text, "add it to accounts");
-        }
+        let (user, account) = (it.user.as_deref(), it.account.as_deref());
+        self.is_at_home("appliance", "the field side", user, account);
     }
 
     /// It is a client like any other, and everything it knows is kept in streams.
@@ -30,10 +17,46 @@ impl Checker<'_> {
         let Some(fleet) = &self.config.fleet else {
             return;
         };
-        self.is_somebody("fleet", "the fleet", fleet.user.as_deref());
+        let (user, account) = (fleet.user.as_deref(), fleet.account.as_deref());
+        self.is_at_home("fleet", "the fleet", user, account);
         if !self.config.jetstream.enabled {
             let text = "the fleet is kept in streams, and jetstream is not enabled";
             self.error(&["fleet"], text, "write jetstream { store_dir: ... }");
+        }
+    }
+
+    /// Within the process nobody has to prove who it is: a user of this file, or an account.
+    fn is_at_home(&mut self, block: &str, who: &str, user: Option<&str>, account: Option<&str>) {
+        let keys = &[block];
+        let has_operator = !self.config.operator_mode.operators.is_empty();
+        match (user, account) {
+            (Some(_), Some(_)) => {
+                let text = format!("{who} is a user or at home in an account, not both");
+                self.error(keys, text, "remove user or account");
+            }
+            (Some(_), None) if has_operator => {
+                let text = format!("{who} cannot be a user: an operator's are not in this file");
+                let remedy = format!("write account: A... in the {block} block");
+                self.error(keys, text, &remedy);
+            }
+            (None, None) if has_operator => {
+                let text = format!("{who} needs to know its account among the operator's");
+                let remedy = format!("write account: A... in the {block} block");
+                self.error(keys, text, &remedy);
+            }
+            (None, Some(account)) if has_operator => {
+                if !nkey::is_public_account(account) {
+                    let text = format!("{who}'s account {account:?} is no account of an operator");
+                    self.error(keys, text, "write its public nkey (A...)");
+                }
+            }
+            (None, Some(account)) => {
+                if !self.has_account(account) {
+                    let text = format!("cannot find {who}'s account {account:?}");
+                    self.error(keys, text, "add it to accounts");
+                }
+            }
+            (user, None) => self.is_somebody(block, who, user),
         }
     }
 
@@ -41,10 +64,6 @@ impl Checker<'_> {
     fn is_somebody(&mut self, block: &str, who: &str, user: Option<&str>) {
         let config = self.config;
         let keys = &[block];
-        if !config.operator_mode.operators.is_empty() {
-            let text = format!("{who} cannot be a user of an operator's account yet");
-            return self.error(keys, text, "use accounts of this file, or remove the block");
-        }
         let account_users = config.accounts.iter().flat_map(|account| &account.users);
         let users = config.authorization.users.iter().chain(account_users);
         let names: Vec<&str> = users.map(|user| user.identity.name()).collect();

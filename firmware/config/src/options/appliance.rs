@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::limits::{WATCHDOG_SECONDS_MAX, WATCHDOG_SECONDS_MIN};
 use crate::report::{Report, set};
 use crate::unsupported::Block;
 use crate::value::{Kind, Map, Value};
@@ -64,6 +65,8 @@ pub struct Watchdog {
     pub device: Option<String>,
     /// How often the message path is probed, which is how often it is fed. 5 s by default.
     pub probe: Duration,
+    /// How long it is to wait, in whole seconds; `None`: as its driver has it.
+    pub timeout: Option<Duration>,
 }
 
 impl Default for Appliance {
@@ -123,17 +126,39 @@ impl Watchdog {
         let mut it = Self {
             device: None,
             probe: Duration::from_secs(5),
+            timeout: None,
         };
         for entry in map {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
                 "device" => set(&mut it.device, report.text(value)),
                 "probe" => set(&mut it.probe, span("probe", value, report)),
+                "timeout" => it.timeout = timeout(value, report),
                 _ => report.other(Block::Appliance(Part::Watchdog), entry),
             }
         }
+        if it.timeout.is_some_and(|timeout| it.probe > timeout / 3) {
+            let text = "a watchdog is fed at least three times within its timeout";
+            report.error(&value.at, text, "write a shorter probe or a longer timeout");
+        }
         Some(it)
     }
+}
+
+/// Watchdogs count whole seconds.
+fn timeout(value: &Value, report: &mut Report) -> Option<Duration> {
+    let timeout = span("timeout", value, report)?;
+    let whole = Duration::from_secs(timeout.as_secs());
+    if timeout != whole || !(WATCHDOG_SECONDS_MIN..=WATCHDOG_SECONDS_MAX).contains(&whole.as_secs())
+    {
+        let text = format!("a watchdog's timeout of {timeout:?}");
+        let remedy = format!(
+            "write whole seconds from \"{WATCHDOG_SECONDS_MIN}s\" to \"{WATCHDOG_SECONDS_MAX}s\""
+        );
+        report.error(&value.at, text, &remedy);
+        return None;
+    }
+    Some(timeout)
 }
 
 /// A list of blocks; what is wrong in one of them is told and leaves it out.

@@ -11,6 +11,10 @@ use crate::value::Value;
 pub struct Fleet {
     /// The user of this configuration that it is; `None`: who a client without credentials is.
     pub user: Option<String>,
+    /// The account that it is at home in, without being a user of it.
+    pub account: Option<String>,
+    /// File with the seed by which it signs that boxes on trial reached it; `None`: it signs nothing.
+    pub confirm_key: Option<String>,
     /// The bucket that boxes follow. `FROND_CONFIG` by default.
     pub bucket: String,
     /// The bucket in which boxes say how they are. `FROND_FLEET` by default.
@@ -25,6 +29,8 @@ impl Default for Fleet {
     fn default() -> Self {
         Self {
             user: None,
+            account: None,
+            confirm_key: None,
             bucket: "FROND_CONFIG".to_owned(),
             registry: "FROND_FLEET".to_owned(),
             rollouts: "FROND_ROLLOUT".to_owned(),
@@ -41,6 +47,8 @@ impl Fleet {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
                 "user" => set(&mut fleet.user, report.text(value)),
+                "account" => set(&mut fleet.account, report.text(value)),
+                "confirm_key" => set(&mut fleet.confirm_key, report.text(value)),
                 "bucket" => set(&mut fleet.bucket, name("bucket", value, report)),
                 "registry" => set(&mut fleet.registry, name("registry", value, report)),
                 "rollouts" => set(&mut fleet.rollouts, name("rollouts", value, report)),
@@ -95,6 +103,8 @@ mod tests {
             ("bucket: \"a.b\"", "no name"),
             ("bucket: X, registry: X", "used twice"),
             ("user: nobody", "nobody"),
+            ("account: nowhere", "nowhere"),
+            ("account: $G, user: a", "not both"),
             ("colour: red", "unknown field"),
         ] {
             let said = read(block).unwrap_err();

@@ -11,6 +11,12 @@ use crate::secret::Secret;
 use crate::unsupported::Block;
 use crate::value::Value;
 
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use source::{OtaSource, OtaWeb};
+
 /// How the configuration of this box is changed from elsewhere. It stays with the box: what comes
 /// from elsewhere has no such block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +52,8 @@ pub struct OtaLogin {
     pub token: Option<Secret>,
     /// The seed of a user's nkey.
     pub nkey: Option<Secret>,
+    /// File with a user's JWT and seed.
+    pub credentials: Option<String>,
 }
 
 /// The root this box starts from.
@@ -59,6 +67,8 @@ pub struct OtaTrust {
     pub release: OtaKeys,
     /// Those who may sign older ones too; without keys nobody may.
     pub emergency: OtaKeys,
+    /// Those who sign for the hub that a box on trial reached it; without keys its word is enough.
+    pub hub: OtaKeys,
 }
 
 /// Keys of one role.
@@ -68,19 +78,6 @@ pub struct OtaKeys {
     pub threshold: u8,
     /// Public nkeys of operators.
     pub keys: Vec<String>,
-}
-
-/// Where bundles come from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OtaSource {
-    /// A key-value bucket of the hub.
-    pub bucket: Option<String>,
-    /// The hub's JetStream domain; `None`: requests go to whoever answers.
-    pub domain: Option<String>,
-    /// A key-value bucket of the hub in which boxes say how they are.
-    pub registry: Option<String>,
-    /// A folder that is looked into: a stick's.
-    pub folder: Option<String>,
 }
 
 impl Default for OtaKeys {
@@ -108,6 +105,7 @@ impl Ota {
                 root: OtaKeys::default(),
                 release: OtaKeys::default(),
                 emergency: OtaKeys::default(),
+                hub: OtaKeys::default(),
             },
             source: OtaSource::default(),
         };
@@ -125,6 +123,7 @@ impl Ota {
                 "password" | "pass" => set(&mut ota.login.password, report.secret(value)),
                 "token" => set(&mut ota.login.token, report.secret(value)),
                 "nkey" | "seed" => set(&mut ota.login.nkey, report.secret(value)),
+                "creds" | "credentials" => set(&mut ota.login.credentials, report.text(value)),
                 "trust" => {
                     is_trusting = true;
                     ota.trust.read(value, report);
@@ -190,10 +189,11 @@ impl Ota {
             login.user.is_some(),
             login.token.is_some(),
             login.nkey.is_some(),
+            login.credentials.is_some(),
         ];
         if ways.iter().filter(|it| **it).count() > 1 {
             let text = "ota: the box logs in at itself in one way only";
-            report.error(at, text, "write one of user, token and nkey");
+            report.error(at, text, "write one of user, token, nkey and credentials");
         }
         if login.password.is_some() && login.user.is_none() {
             let text = "ota: a password is given and no user";
@@ -209,6 +209,15 @@ impl OtaTrust {
             if self.release.keys.contains(key) || self.root.keys.contains(key) {
                 let text = format!("ota key {key} is the emergency's and another role's");
                 report.error(at, text, "give each role keys of its own");
+            }
+        }
+        for key in &self.hub.keys {
+            let others = [&self.root, &self.release, &self.emergency];
+            if others.iter().any(|it| it.keys.contains(key)) {
+                let text = format!("ota key {key} is the hub's and another role's");
+                let remedy =
+                    "the hub's key lies on a machine in the network: give it one of its own";
+                report.error(at, text, remedy);
             }
         }
         let is_shared = |key: &&String| self.root.keys.contains(key);
@@ -236,6 +245,7 @@ impl OtaTrust {
                 "root" => self.root.read("root", value, report),
                 "release" => self.release.read("release", value, report),
                 "emergency" => self.emergency.read("emergency", value, report),
+                "hub" => self.hub.read("hub", value, report),
                 _ => report.other(Block::OtaTrust, entry),
             }
         }
@@ -283,29 +293,6 @@ impl OtaKeys {
             );
             let remedy = format!("write a threshold from 1 to {count}");
             report.error(&value.at, text, &remedy);
-        }
-    }
-}
-
-impl OtaSource {
-    fn read(&mut self, value: &Value, report: &mut Report) {
-        let Some(map) = report.map(value, "expected ota source to be a map/struct") else {
-            return;
-        };
-        for entry in map {
-            let value = &entry.value;
-            match entry.key.to_lowercase().as_str() {
-                "bucket" => set(&mut self.bucket, name("bucket", value, report).map(Some)),
-                "domain" => set(&mut self.domain, name("domain", value, report).map(Some)),
-                "registry" => {
-                    set(
-                        &mut self.registry,
-                        name("registry", value, report).map(Some),
-                    );
-                }
-                "folder" => set(&mut self.folder, report.text(value)),
-                _ => report.other(Block::OtaSource, entry),
-            }
         }
     }
 }
@@ -371,99 +358,4 @@ fn keys(value: &Value, report: &mut Report) -> Option<Vec<String>> {
         }
     }
     Some(keys)
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{Nothing, changes, load_text};
-
-    const KEY: &str = "OBRVK7ZS63QZDELBDVPX52RGQAC4LQZPNLYGIBAKKCZZB63A5LDM5XXQ";
-
-    fn block(more: &str) -> String {
-        format!(
-            "ota {{ store: \"/x\", device: till-7, trust {{ root {{ keys: [{KEY}] }}, \
-             release {{ keys: [{KEY}] }} }}\n{more}\n}}"
-        )
-    }
-
-    #[test]
-    fn what_is_left_out_has_its_default() {
-        let config = load_text(&block(""), "x.conf", &Nothing).unwrap().config;
-        let ota = config.ota.unwrap();
-        assert_eq!((ota.window.as_secs(), ota.soak.as_secs()), (600, 10));
-        assert_eq!((ota.trust.version, ota.trust.release.threshold), (1, 1));
-        assert!(ota.trust.emergency.keys.is_empty());
-    }
-
-    #[test]
-    fn mistakes_are_told_with_their_place_and_remedy() {
-        let cases = [
-            ("window: \"29s\"", "x.conf:2:", "30s"),
-            ("device: \"a.b\"", "x.conf:2:", "no name"),
-            ("groups: [ok, \"a b\"]", "x.conf:2:", "no name"),
-            ("soak: \"10m\"", "x.conf:1:", "ever confirmed"),
-            ("soak: \"0s\"", "x.conf:2:", "1s"),
-            (
-                "soak: \"25s\", window: \"30s\"",
-                "x.conf:1:",
-                "ever confirmed",
-            ),
-            ("window: \"2h\"", "x.conf:2:", "1h"),
-            ("second: \"/x/second\"", "x.conf:1:", "another partition"),
-            ("source { folder: \"/x\" }", "x.conf:1:", "of its own"),
-            ("user: a, token: b", "x.conf:1:", "one way only"),
-            ("password: a", "x.conf:1:", "no user"),
-            ("source { registry: R }", "x.conf:1:", "no bucket"),
-            (
-                "trust { root { keys: [U] } }",
-                "x.conf:2:",
-                "invalid ota key",
-            ),
-            (
-                "trust { release { threshold: 2 } }",
-                "x.conf:2:",
-                "can never sign",
-            ),
-        ];
-        for (more, place, words) in cases {
-            let errors = load_text(&block(more), "x.conf", &Nothing).unwrap_err();
-            let said = errors.to_string();
-            assert!(
-                said.contains(place) && said.contains(words),
-                "{more}: {said}"
-            );
-        }
-        let errors = load_text("ota {}", "x.conf", &Nothing)
-            .unwrap_err()
-            .to_string();
-        for words in ["a folder", "the name of this box", "who signs"] {
-            assert!(errors.contains(words), "{errors}");
-        }
-    }
-
-    #[test]
-    fn no_key_is_of_two_roles_that_matter_and_none_has_too_many() {
-        let other = "OBZUOVDKUHTDR3BTRCXOPRIQWQJM4K7RUYBSD3CIS37UALRJ3EUZRBNC";
-        let error = |trust: &str| {
-            let text = format!("ota {{ store: \"/x\", device: a, trust {{ {trust} }} }}");
-            let errors = load_text(&text, "x.conf", &Nothing).unwrap_err();
-            errors.to_string()
-        };
-        let shared = error(&format!(
-            "root {{ keys: [{other}] }}, release {{ keys: [{KEY}] }}, emergency {{ keys: [{KEY}] }}"
-        ));
-        assert!(shared.contains("another role's"), "{shared}");
-        let many = vec![KEY; 17].join(", ");
-        let many = error(&format!(
-            "root {{ keys: [{other}] }}, release {{ keys: [{many}] }}"
-        ));
-        assert!(many.contains("17 keys are too many"), "{many}");
-    }
-
-    #[test]
-    fn a_running_server_keeps_it() {
-        let read = |more| load_text(&block(more), "x.conf", &Nothing).unwrap().config;
-        let refused = changes(&read(""), &read("groups: [a]")).unwrap_err();
-        assert!(refused.to_string().contains("ota"), "{refused}");
-    }
 }

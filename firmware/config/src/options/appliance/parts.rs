@@ -24,7 +24,7 @@ impl Part {
             }
             Self::Lamp => "led line active_low",
             Self::Button => "line active_low bias debounce hold",
-            Self::Watchdog => "device probe",
+            Self::Watchdog => "device probe timeout",
             Self::Sensor => {
                 "name driver subject interval timeout bus address id path unit scale offset min \
                  max input range bits shunt raw deadband rate window heartbeat latest"
