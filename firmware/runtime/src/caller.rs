@@ -1,12 +1,19 @@
 //! A client of any NATS server for command lines: it asks, waits, and is gone.
 
 use std::collections::VecDeque;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use frond_config::OtaLogin;
+use frond_config::{HandshakeFirst, OtaLogin, Tls};
+use serde_json::Value;
+
+mod place;
+mod stream;
+
+use place::Place;
+use stream::Stream;
 
 use crate::steward::{Heard, Letter, connect_words, hear, publish_with};
 
@@ -21,69 +28,102 @@ pub struct Caller {
     early: VecDeque<Letter>,
 }
 
-/// What it speaks over.
-#[derive(Debug)]
-enum Stream {
-    Tcp(TcpStream),
-    /// Within one process.
-    Unix(UnixStream),
-}
-
 impl Caller {
-    /// Logs in at the server that gave this way in, as that user.
+    /// Logs in at the server that gave this way in, as that user, or at home in that account.
     ///
     /// # Errors
     /// Why not.
-    pub fn within(stream: UnixStream, user: Option<&str>) -> Result<Self, String> {
+    pub fn within(
+        stream: UnixStream,
+        user: Option<&str>,
+        account: Option<&str>,
+    ) -> Result<Self, String> {
         let login = OtaLogin {
             user: user.map(str::to_owned),
             ..OtaLogin::default()
         };
-        Self::over(Stream::Unix(stream), &login)
+        let mut caller = Self::over(Stream::Unix(stream));
+        let info = caller.info()?;
+        caller.log_in(&login, account, &info)?;
+        Ok(caller)
     }
 
-    /// Logs in at `host:port`, or `nats://host:port`, without TLS.
+    /// Logs in at `host:port`, or `nats://host:port`, with TLS where the server has it; at
+    /// `tls://host:port` with it or not at all.
     ///
     /// # Errors
     /// Why not.
-    pub fn connect(url: &str, login: &OtaLogin) -> Result<Self, String> {
-        let at = url.strip_prefix("nats://").unwrap_or(url);
-        if at.contains("://") {
-            return Err(format!("{url}: only nats:// is spoken here"));
-        }
-        let at = if at.contains(':') {
-            at.to_owned()
-        } else {
-            format!("{at}:4222")
-        };
-        let stream = TcpStream::connect(&at).map_err(|error| format!("{at}: {error}"))?;
+    pub fn connect(url: &str, login: &OtaLogin, rules: &Tls) -> Result<Self, String> {
+        let place = Place::of(url)?;
+        let at = (place.host, place.port);
+        let named = |why: String| format!("{}:{}: {why}", place.host, place.port);
+        let stream = TcpStream::connect(at).map_err(|error| named(error.to_string()))?;
         let _ = stream.set_nodelay(true);
-        Self::over(Stream::Tcp(stream), login)
+        let mut caller = Self::over(Stream::Tcp(stream));
+        let is_first = rules.handshake_first == HandshakeFirst::Yes;
+        if is_first {
+            caller.secure(place.host, rules).map_err(named)?;
+        }
+        let info = caller.info().map_err(named)?;
+        if !is_first {
+            let said: Value = serde_json::from_str(&info).unwrap_or_default();
+            let says = |key: &str| said.get(key).and_then(Value::as_bool) == Some(true);
+            let is_there = says("tls_required") || says("tls_available");
+            if place.is_tls && !is_there {
+                return Err(named("the server has no TLS".to_owned()));
+            }
+            if place.is_tls || says("tls_required") {
+                caller.secure(place.host, rules).map_err(named)?;
+            }
+        }
+        caller.log_in(login, None, &info).map_err(named)?;
+        Ok(caller)
     }
 
-    fn over(stream: Stream, login: &OtaLogin) -> Result<Self, String> {
-        let mut caller = Self {
+    fn over(stream: Stream) -> Self {
+        Self {
             stream,
             buffer: Vec::new(),
             inbox: format!("_INBOX.frond-fleet-{}-{}", std::process::id(), nanos()),
             asked: 0,
             early: VecDeque::new(),
-        };
-        caller.log_in(login)?;
-        Ok(caller)
+        }
     }
 
-    fn log_in(&mut self, login: &OtaLogin) -> Result<(), String> {
+    fn secure(&mut self, host: &str, rules: &Tls) -> Result<(), String> {
+        if !self.buffer.is_empty() {
+            return Err("the server says more before TLS than it may".to_owned());
+        }
+        self.stream.secure(host, rules)
+    }
+
+    /// What the server says first.
+    fn info(&mut self) -> Result<String, String> {
         let until = Instant::now() + ANSWER_TIME;
         loop {
             match self.next(until)? {
-                Some(Heard::Info(info)) => {
-                    let connect = connect_words(login, &info)?;
-                    self.say(connect.as_bytes())?;
-                }
+                Some(Heard::Info(info)) => return Ok(info),
+                Some(Heard::Error(why)) => return Err(why),
+                Some(Heard::Message(_) | Heard::Ping | Heard::Pong | Heard::Other) => {}
+                None => return Err("the server does not answer".to_owned()),
+            }
+        }
+    }
+
+    fn log_in(
+        &mut self,
+        login: &OtaLogin,
+        account: Option<&str>,
+        info: &str,
+    ) -> Result<(), String> {
+        let connect = connect_words(login, account, info)?;
+        self.say(connect.as_bytes())?;
+        let until = Instant::now() + ANSWER_TIME;
+        loop {
+            match self.next(until)? {
                 Some(Heard::Pong) => break,
                 Some(Heard::Error(why)) => return Err(why),
-                Some(Heard::Message(_) | Heard::Ping | Heard::Other) => {}
+                Some(Heard::Info(_) | Heard::Message(_) | Heard::Ping | Heard::Other) => {}
                 None => return Err("the server does not answer".to_owned()),
             }
         }
@@ -226,30 +266,7 @@ impl Caller {
     }
 }
 
-impl Stream {
-    fn wait_at_most(&self, time: Duration) -> Result<(), String> {
-        let set = match self {
-            Self::Tcp(stream) => stream.set_read_timeout(Some(time)),
-            Self::Unix(stream) => stream.set_read_timeout(Some(time)),
-        };
-        set.map_err(|error| error.to_string())
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(into),
-            Self::Unix(stream) => stream.read(into),
-        }
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
-        }
-    }
-}
-
+/// How long an answer may take.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 fn is_late(error: &io::Error) -> bool {

@@ -173,7 +173,7 @@ fn redacted(url: &str) -> String {
 
 /// spec: nats-server v2.15.1 server/const.go `DEFAULT_ACCOUNT_FETCH_TIMEOUT`
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(1_900);
-const REDIRECTS_MAX: usize = 10;
+pub(crate) const REDIRECTS_MAX: usize = 10;
 const HEAD_BYTES_MAX: u64 = 16 << 10;
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod core;
 mod data_dir;
 mod dial;
 mod disk;
+mod download;
 mod fetch;
 mod files;
 mod forwards;
@@ -53,7 +54,8 @@ mod zone;
 
 pub use attend::{Attendance, Attendant, Condition, Doorway, Noticeboard, Part, Turn};
 pub use caller::Caller;
-pub use frond_monitor::{HTML, JSON, Page, Seen};
+pub use download::{Download, Downloaded};
+pub use frond_monitor::{HTML, JSON, Page, Seen, whole_page};
 pub use limits::RELEASED_SECONDS;
 pub use log::say;
 pub use program::{Product, StewardMaker, run};

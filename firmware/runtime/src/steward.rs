@@ -2,6 +2,7 @@
 //! tried in its place, and when it goes back. What it decides is not known here; this is how it
 //! reaches files, the server's own client port and the server itself.
 
+mod brought;
 mod check;
 mod control;
 mod difference;
@@ -20,8 +21,11 @@ use std::path::PathBuf;
 
 use frond_clock::{Instant, Now};
 
+use crate::Download;
+
+pub use brought::Brought;
 pub use dry_run::dry_run;
-pub use vitals::Vitals;
+pub use vitals::{Backlog, Vitals};
 
 pub use frond_monitor::{Configuration, Outcome, Step, Version};
 pub(crate) use keeper::{Hands, Keeper, Took};
@@ -94,6 +98,8 @@ pub enum News {
     Done(u64, Result<(), String>),
     /// A [`Wish::Do`] found files.
     Found(Vec<(String, Vec<u8>)>),
+    /// The answer to [`Wish::Bring`] of that number.
+    Brought(u64, Result<Brought, String>),
     /// Somebody asks at the control socket.
     Asked(u64, String),
     /// The deadline passed.
@@ -127,6 +133,8 @@ pub enum Taken {
 /// What there is to see of a running server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sight {
+    /// What the server calls itself.
+    pub server: String,
     /// Lines to hubs that are up.
     pub uplinks_up: usize,
     /// Lines to hubs that should be.
@@ -168,6 +176,8 @@ pub enum Wish {
     },
     /// Work that waits for a disk, done one after another.
     Do(Box<dyn FnOnce() -> News + Send>),
+    /// Bring something from the network, into a file or into memory; answered by its number.
+    Bring(u64, Download, Option<PathBuf>),
     /// For the log: something to look at, or just a step.
     Say(Loud, String),
     /// What somebody at the control socket is told.
@@ -194,6 +204,7 @@ impl fmt::Debug for Wish {
             Self::Unsubscribe(_) => "Unsubscribe",
             Self::Publish { .. } => "Publish",
             Self::Do(_) => "Do",
+            Self::Bring(..) => "Bring",
             Self::Say(..) => "Say",
             Self::Answer(..) => "Answer",
         };

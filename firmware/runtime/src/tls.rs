@@ -2,6 +2,7 @@
 
 mod asker;
 mod asking;
+mod blocking;
 mod cert;
 mod context;
 mod expiry;
@@ -15,9 +16,13 @@ mod trust;
 mod tunnel;
 mod watch;
 
+pub(crate) use blocking::{Secured, secure};
 pub(crate) use context::{Contexts, Inbound, Outbound};
 pub(crate) use handshake::{Fault, accept, connect, first};
 pub(crate) use session::{Scratch, Session};
+#[cfg(test)]
+pub(crate) use suites::provider;
+pub(crate) use trust::Season;
 pub(crate) use tunnel::Tunnel;
 pub(crate) use watch::keep;
 

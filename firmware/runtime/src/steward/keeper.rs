@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -7,7 +8,7 @@ use tokio::task::{JoinHandle, spawn_local};
 
 use super::control::{self, Question};
 use super::worker::{self, Work};
-use super::{Loud, News, Steward, Taken, Text, Wish, check, own_line, sight, talk};
+use super::{Loud, News, Steward, Taken, Text, Wish, brought, check, own_line, sight, talk};
 use crate::Product;
 use crate::core::Core;
 use crate::log::Log;
@@ -165,6 +166,11 @@ impl<'s> Keeper<'s> {
                     payload,
                 } => self.say(talk::publish(&subject, reply.as_deref(), &payload)),
                 Wish::Do(work) => drop(self.todo.send(work)),
+                Wish::Bring(number, download, into) => {
+                    let season = Arc::clone(self.core.tls().season());
+                    let news = self.news_in.clone();
+                    spawn_local(brought::bring(number, download, into, season, news));
+                }
                 Wish::Say(Loud::Info, text) => tracing::info!("{text}"),
                 Wish::Say(Loud::Warn, text) => tracing::warn!("{text}"),
                 Wish::Answer(ask, text) => {

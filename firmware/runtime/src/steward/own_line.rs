@@ -53,7 +53,7 @@ async fn connect(core: &Rc<Core>, own: &OtaLogin) -> Result<(TcpStream, Vec<u8>)
         loop {
             match next(&mut ours, &mut buffer).await? {
                 Heard::Info(info) => {
-                    let connect = login::connect(own, &info)?;
+                    let connect = login::connect(own, None, &info)?;
                     let written = ours.write_all(connect.as_bytes()).await;
                     written.map_err(|error| error.to_string())?;
                 }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use frond_node::View;
 
-use super::{News, Sight, Vitals, login, vitals};
+use super::{Backlog, News, Sight, Vitals, login, vitals};
 use crate::core::Core;
 
 /// How long a listener may take to answer.
@@ -17,6 +17,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(3);
 /// Looks at the server, and knocks at each of its doors.
 pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
     let now = core.clock().now();
+    let forwards = core.forwards().statuses();
     let (mut sight, doors) = core.with_node(|node| {
         let view = node.view(now);
         let statuses = view.broker.link_statuses();
@@ -34,6 +35,7 @@ pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
             format!("{account}/{}", client.user)
         });
         let sight = Sight {
+            server: view.broker.facts().name.clone(),
             uplinks: hubs.len(),
             uplinks_up: hubs.iter().filter(|(.., it)| it.state == "up").count(),
             clients: clients.collect(),
@@ -41,7 +43,7 @@ pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
             jetstream: view.streams.is_some(),
             clock_trusted: core.clock().trust() == Trust::Trusted,
             vitals: Vitals {
-                backlog_bytes: lines.map(|it| wide(it.pending_bytes)).sum(),
+                backlog: Backlog::of(&forwards, lines.map(|it| wide(it.pending_bytes)).sum()),
                 disk: disk(&view),
                 temperature_c: vitals::temperature_c(),
                 wear_percent: vitals::wear_percent(),

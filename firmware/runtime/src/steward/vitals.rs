@@ -5,8 +5,8 @@ use frond_monitor::CertEnds;
 /// What tells a box's health besides its messages; `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vitals {
-    /// Bytes that wait for the lines to hubs.
-    pub backlog_bytes: u64,
+    /// What waits for the lines to hubs.
+    pub backlog: Backlog,
     /// Bytes of the disk that are in use, and that there are.
     pub disk: Option<(u64, u64)>,
     /// Of the warmest place of the board, in °C.
@@ -15,6 +15,33 @@ pub struct Vitals {
     pub wear_percent: Option<u8>,
     /// When the first certificate ends, in seconds since 1970.
     pub certificate_ends_s: Option<i64>,
+}
+
+/// What waits for the lines to hubs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Messages that `forward` blocks keep.
+    pub messages: u64,
+    /// Bytes of them, and of what the lines were given and have not taken.
+    pub bytes: u64,
+    /// When the oldest of those messages came, in milliseconds since 1970.
+    pub oldest_ms: Option<i64>,
+}
+
+impl Backlog {
+    /// Of all blocks, with so many bytes that lines have not taken.
+    pub(super) fn of(blocks: &[frond_forward::Status], pending_bytes: u64) -> Self {
+        let mut all = Self {
+            bytes: pending_bytes,
+            ..Self::default()
+        };
+        for block in blocks {
+            all.messages = all.messages.saturating_add(block.backlog_messages);
+            all.bytes = all.bytes.saturating_add(block.backlog_bytes);
+            all.oldest_ms = [all.oldest_ms, block.oldest_ms].into_iter().flatten().min();
+        }
+        all
+    }
 }
 
 const SYS: &str = "/sys";
@@ -73,6 +100,28 @@ pub(super) fn first_end_s(certs: &CertEnds) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_waits_is_what_all_blocks_keep_and_the_oldest_counts() {
+        let block = |backlog_messages, backlog_bytes, oldest_ms| frond_forward::Status {
+            backlog_messages,
+            backlog_bytes,
+            oldest_ms,
+            ..frond_forward::Status::default()
+        };
+        let all = [
+            block(3, 30, Some(9)),
+            block(2, 20, Some(7)),
+            block(0, 0, None),
+        ];
+        let backlog = Backlog {
+            messages: 5,
+            bytes: 54,
+            oldest_ms: Some(7),
+        };
+        assert_eq!(Backlog::of(&all, 4), backlog);
+        assert_eq!(Backlog::of(&[], 0), Backlog::default());
+    }
 
     #[test]
     fn wear_is_read_in_steps_and_unknown_where_it_is_not_told() {

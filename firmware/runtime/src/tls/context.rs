@@ -41,13 +41,6 @@ pub(crate) struct Outbound {
     waits: bool,
 }
 
-impl Outbound {
-    /// Whether a handshake waits for what responders say of the peer.
-    pub(crate) const fn waits(&self) -> bool {
-        self.waits
-    }
-}
-
 /// All TLS of this process as the files were when they were last read.
 ///
 /// New handshakes take what is here; sessions keep what they began with.
@@ -367,11 +360,29 @@ impl Contexts {
     }
 
     fn outbound_of(&self, tls: &Tls, extra: Option<Extra>) -> Result<Outbound, String> {
+        Outbound::new(tls, Arc::clone(&self.season), extra)
+    }
+}
+
+impl Outbound {
+    /// Whether a handshake waits for what responders say of the peer.
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// By these rules, judged by that time.
+    ///
+    /// # Errors
+    /// What is wrong with its files.
+    pub(super) fn new(
+        tls: &Tls,
+        season: Arc<Season>,
+        extra: Option<Extra>,
+    ) -> Result<Self, String> {
         let provider = Arc::new(provider(tls)?);
         let pairs = keys::pairs(tls, &provider)?;
         let certs = pairs.iter().map(|pair: &Pair| pair.leaf.clone()).collect();
         let waits = extra.is_some();
-        let season = Arc::clone(&self.season);
         let trust = if tls.insecure {
             ServerTrust::nothing(season, Arc::clone(&provider), extra)
         } else {
@@ -391,7 +402,7 @@ impl Contexts {
             None => builder.with_no_client_auth(),
         };
         config.resumption = Resumption::disabled();
-        Ok(Outbound {
+        Ok(Self {
             config: Arc::new(config),
             rules: tls.clone(),
             certs,

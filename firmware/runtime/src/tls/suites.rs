@@ -12,7 +12,7 @@ static BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
 /// The cipher suites and curves of a block, in its order. As in Go the suites of TLS 1.3 are
 /// always there; what rustls leaves out (CBC, P-521) is left out.
-pub(super) fn provider(tls: &Tls) -> Result<CryptoProvider, String> {
+pub(crate) fn provider(tls: &Tls) -> Result<CryptoProvider, String> {
     let mut provider = ring::default_provider();
     if !tls.cipher_suites.is_empty() {
         let all = std::mem::take(&mut provider.cipher_suites);
