@@ -9,6 +9,7 @@ pub(crate) mod commands;
 mod guardian;
 mod hub;
 mod identity;
+mod object;
 mod offline;
 mod probe;
 mod report;
@@ -39,6 +40,7 @@ pub(crate) fn root(ota: &Ota) -> Root {
         root: keys(&ota.trust.root),
         release: keys(&ota.trust.release),
         emergency: keys(&ota.trust.emergency),
+        hub: keys(&ota.trust.hub),
     }
 }
 

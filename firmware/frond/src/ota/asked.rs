@@ -38,7 +38,8 @@ impl Question {
             Some("check") => Ok(Self::Check(bundle()?)),
             Some("confirm") => {
                 let digest = asked.get("digest").and_then(Value::as_str);
-                Ok(Self::Order(Order::Confirm(digest.and_then(Digest::parse))))
+                let digest = digest.map(|it| Digest::parse(it).ok_or("a digest that is none"));
+                Ok(Self::Order(Order::Confirm(digest.transpose()?)))
             }
             Some("rescue") => Ok(Self::Order(Order::Rescue)),
             Some("keep_as_rescue") => Ok(Self::Order(Order::KeepAsRescue)),

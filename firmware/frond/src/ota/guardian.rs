@@ -9,27 +9,32 @@ use frond_ota::{
     Applied, Boot, Check, Choice, Event, Input, Origin, Output, Settings, Start, Ticket, Updater,
     Who, boot,
 };
-use frond_runtime::steward::{
-    Configuration, Letter, Loud, News, Sight, Steward, Taken, Text, Wish,
-};
+use frond_runtime::steward::{Configuration, Loud, News, Sight, Steward, Taken, Text, Wish};
 use serde_json::{Value, json};
 
 use super::asked;
 use super::identity::Identity;
-use super::probe::{Probe, Step};
+use super::probe::Probe;
 use super::report::{self, Reporter};
 use super::store::Store;
-use super::watch::{Told, Watch};
+use super::watch::Watch;
 
 mod claiming;
 mod folder;
 mod health;
+mod objects;
 mod people;
+mod reading;
 mod standing;
+mod vow;
+mod web;
 
 pub(super) use standing::is_rescue;
 
 use folder::Folder;
+use objects::Objects;
+use vow::Vow;
+use web::Web;
 
 /// Looks after the configuration of this box.
 #[derive(Debug)]
@@ -47,8 +52,11 @@ pub(crate) struct Guardian {
     next_number: u64,
     /// Who asked for the checks that are under way, in order.
     checking: VecDeque<Asker>,
-    watch: Option<Watch>,
-    watch_trouble: Option<String>,
+    watches: Vec<Watch>,
+    objects: Objects,
+    web: Option<Web>,
+    /// What the hub is to sign for what is on trial.
+    vow: Option<Vow>,
     probe: Probe,
     /// What was on trial when the probe began.
     probed: Option<Choice>,
@@ -94,8 +102,13 @@ impl Guardian {
             tickets: BTreeMap::new(),
             next_number: 1,
             checking: VecDeque::new(),
-            watch: Watch::new(ota, &inbox),
-            watch_trouble: None,
+            watches: [Watch::of_bucket, Watch::of_objects]
+                .iter()
+                .filter_map(|of| of(ota, &inbox))
+                .collect(),
+            objects: Objects::new(ota, &inbox),
+            web: ota.source.web.as_ref().map(|it| Web::new(it, &ota.device)),
+            vow: None,
             probe: Probe::new(ota, &inbox),
             probed: None,
             looked: VecDeque::new(),
@@ -244,7 +257,8 @@ impl Guardian {
         let Some(updater) = &self.updater else {
             return Value::Null;
         };
-        let mut status = report::describe(now, &self.ota, updater, self.sight.as_ref());
+        let nonce = self.vow.as_ref().map(Vow::nonce);
+        let mut status = report::describe(now, &self.ota, updater, self.sight.as_ref(), nonce);
         if let Some(map) = status.as_object_mut() {
             map.insert("instance".to_owned(), json!(self.instance));
             if let Some(identity) = &self.identity {
@@ -262,6 +276,7 @@ impl Guardian {
 
     /// Tells the hub at once when the state is another one.
     fn report_change(&mut self, now: Now) {
+        self.take_vow();
         let Some(updater) = &self.updater else { return };
         let is = (updater.state().to_owned(), updater.record().active.version);
         if self.told.as_ref() != Some(&is) {
@@ -289,48 +304,6 @@ impl Guardian {
         self.look_at = now.mono;
     }
 
-    fn begin_watch(&mut self, now: Now) {
-        if let Some(watch) = &mut self.watch {
-            self.out.extend(watch.begin(now.mono));
-        }
-    }
-
-    fn read(&mut self, now: Now, letter: &Letter) {
-        let followed = self.watch.as_mut().map(|it| it.take(now.mono, letter));
-        match followed.unwrap_or(Ok(None)) {
-            Ok(Some(Told::Bundle(bytes))) => {
-                let (origin, ask) = (Origin::Hub, None);
-                return self.updater_takes(now, Input::Bundle { origin, bytes, ask });
-            }
-            Ok(Some(Told::Claim(said))) => return self.claimed(now, &said),
-            Ok(None) => {}
-            Err(why) => self.watch_fails(why),
-        }
-        if self.watch.as_ref().is_some_and(Watch::follows)
-            && let Some(trouble) = self.watch_trouble.take()
-        {
-            let text = format!("ota: the hub's bucket is followed again (it was: {trouble})");
-            self.out.push_back(Wish::Say(Loud::Info, text));
-        }
-        if let Some((of, result)) = self.reporter.take(letter) {
-            return self.health(now, of, Check::Hub, result);
-        }
-        match self.probe.take(letter) {
-            Step::None => {}
-            Step::Say(wish) => self.out.push_back(wish),
-            Step::Over(result) => self.health(now, self.probed, Check::Probe, result),
-        }
-    }
-
-    /// Said once, until it is another trouble.
-    fn watch_fails(&mut self, why: String) {
-        if self.watch_trouble.as_ref() != Some(&why) {
-            let text = format!("ota: the hub's bucket cannot be followed: {why}");
-            self.out.push_back(Wish::Say(Loud::Info, text));
-            self.watch_trouble = Some(why);
-        }
-    }
-
     fn applied(&mut self, now: Now, taken: Taken) {
         let result = match taken {
             Taken::Now => Ok(Applied::Reloaded),
@@ -355,9 +328,13 @@ impl Guardian {
     }
 
     fn on_time(&mut self, now: Now) {
-        if self.watch.as_ref().is_some_and(|it| it.is_late(now.mono)) {
-            self.begin_watch(now);
+        for watch in &mut self.watches {
+            if watch.is_late(now.mono) {
+                self.out.extend(watch.begin(now.mono));
+            }
         }
+        self.object_on_time(now);
+        self.web_on_time(now);
         if now.mono >= self.look_at {
             let on_trial = self.updater.as_ref().is_some_and(|it| it.trial().is_some());
             let every = if on_trial {
@@ -431,6 +408,7 @@ impl Steward for Guardian {
             News::Seen(sight) => self.seen(now, *sight),
             News::Done(number, result) => self.done(now, number, result),
             News::Found(files) => self.found(now, files),
+            News::Brought(_, result) => self.brought(now, result),
             News::Asked(ask, line) => self.asked(now, ask, &line),
             News::Time => {}
         }
@@ -442,10 +420,11 @@ impl Steward for Guardian {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let watch = self.watch.as_ref().and_then(Watch::deadline);
+        let watches = self.watches.iter().map(Watch::deadline);
         let updater = self.updater.as_ref().and_then(Updater::deadline);
-        let all = [Some(self.look_at), watch, updater];
-        all.into_iter().flatten().min()
+        let web = self.web.as_ref().and_then(Web::deadline);
+        let all = [Some(self.look_at), updater, web, self.objects.deadline()];
+        all.into_iter().chain(watches).flatten().min()
     }
 
     fn standing(&self, now: Now) -> Configuration {

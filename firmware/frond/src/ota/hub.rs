@@ -52,3 +52,12 @@ pub(crate) fn status(header: &[u8]) -> Option<u16> {
     let code = std::str::from_utf8(line.get(..3)?).ok()?;
     code.parse().ok()
 }
+
+/// A header's value.
+pub(crate) fn header(header: &[u8], name: &str) -> Option<String> {
+    let text = std::str::from_utf8(header).ok()?;
+    text.lines().find_map(|line| {
+        let value = line.strip_prefix(name)?.strip_prefix(':')?;
+        Some(value.trim().to_owned())
+    })
+}

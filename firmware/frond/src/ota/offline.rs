@@ -56,7 +56,7 @@ impl<'a> Offline<'a> {
 
     fn status(&self) -> Value {
         let updater = self.updater();
-        let mut status = report::describe(now(), self.ota, &updater, None);
+        let mut status = report::describe(now(), self.ota, &updater, None, None);
         if let Some(map) = status.as_object_mut() {
             map.insert("state".to_owned(), json!("not running"));
         }

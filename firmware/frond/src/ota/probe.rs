@@ -34,8 +34,17 @@ pub(crate) enum Step {
     None,
     /// Something more is to be said.
     Say(Wish),
-    /// The probe is over.
-    Over(Result<(), String>),
+    /// The probe is over; whether it was stored, when it went well.
+    Over(Result<Depth, String>),
+}
+
+/// How deep a probe went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// It came back as a message.
+    Echoed,
+    /// It was stored, and read back.
+    Stored,
 }
 
 const STREAM: &str = "FROND_PROBE";
@@ -88,7 +97,7 @@ impl Probe {
         if letter.subject == self.subject {
             let is_ours = letter.payload == self.nonce().into_bytes();
             return if self.state == State::Echoing && is_ours {
-                self.over(Ok(()))
+                self.over(Ok(Depth::Echoed))
             } else {
                 Step::None
             };
@@ -122,7 +131,7 @@ impl Probe {
                 let data = answer.pointer("/message/data").and_then(Value::as_str);
                 let same = data == Some(&BASE64.encode(self.nonce().as_bytes()));
                 let result = if same {
-                    Ok(())
+                    Ok(Depth::Stored)
                 } else {
                     Err("a message comes back changed".to_owned())
                 };
@@ -137,7 +146,7 @@ impl Probe {
         }
     }
 
-    fn over(&mut self, result: Result<(), String>) -> Step {
+    fn over(&mut self, result: Result<Depth, String>) -> Step {
         self.state = State::Idle;
         Step::Over(result)
     }

@@ -27,11 +27,12 @@ const ROUNDS_MAX: usize = 16;
 impl Reporter {
     pub(crate) fn new(ota: &Ota, inbox: &str) -> Self {
         let hub = Hub::new(&ota.source);
-        let (registry, bucket) = (&ota.source.registry, &ota.source.bucket);
-        let subject = registry.as_ref().map(|it| hub.key(it, &ota.device));
-        let ask = bucket.as_ref();
+        let source = &ota.source;
+        let subject = source.registry.as_ref().map(|it| hub.key(it, &ota.device));
+        let bucket = source.bucket.as_ref().map(|it| format!("KV_{it}"));
+        let stream = bucket.or_else(|| source.objects.as_ref().map(|it| format!("OBJ_{it}")));
         Self {
-            ask: ask.map(|it| hub.api(&format!("STREAM.INFO.KV_{it}"))),
+            ask: stream.map(|it| hub.api(&format!("STREAM.INFO.{it}"))),
             hub,
             subject,
             inbox: format!("{inbox}.a.r"),
@@ -86,7 +87,13 @@ impl Reporter {
 }
 
 /// How this box is, for people and machines.
-pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Sight>) -> Value {
+pub(crate) fn describe(
+    now: Now,
+    ota: &Ota,
+    updater: &Updater,
+    sight: Option<&Sight>,
+    nonce: Option<&str>,
+) -> Value {
     let record = updater.record();
     let mut all = Map::new();
     let mut put = |key: &str, value: Value| all.insert(key.to_owned(), value);
@@ -104,6 +111,7 @@ pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Si
             let left_s = until.since(now.mono).as_secs();
             map.insert("left_s".to_owned(), json!(left_s));
             map.insert("not_well".to_owned(), json!(gate.complaints()));
+            map.insert("nonce".to_owned(), json!(nonce));
         }
         put("trial", on_trial);
     }
@@ -112,11 +120,17 @@ pub(crate) fn describe(now: Now, ota: &Ota, updater: &Updater, sight: Option<&Si
         put("last_failure", failed);
     }
     if let Some(sight) = sight {
+        put("server", json!(sight.server));
         put("uplinks", json!([sight.uplinks_up, sight.uplinks]));
         put("users", json!(sight.clients.len()));
         put("clock_trusted", json!(sight.clock_trusted));
         let vitals = &sight.vitals;
-        put("backlog", json!({ "bytes": vitals.backlog_bytes }));
+        let waits = &vitals.backlog;
+        let now_ms = now.wall.as_nanos() / 1_000_000;
+        let oldest_s = waits.oldest_ms.map(|at| (now_ms - at).max(0) / 1000);
+        let backlog =
+            json!({ "messages": waits.messages, "bytes": waits.bytes, "oldest_s": oldest_s });
+        put("backlog", backlog);
         if let Some((used, all)) = vitals.disk {
             put("disk", json!({ "used_bytes": used, "all_bytes": all }));
         }

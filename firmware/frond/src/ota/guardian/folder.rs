@@ -15,8 +15,10 @@ pub(super) struct Folder {
     seen: BTreeSet<String>,
 }
 
-/// Files that are looked at, at once.
+/// Bundles that are looked at, at once.
 const FILES_MAX: usize = 32;
+/// Names that are looked at, at once.
+const ENTRIES_MAX: usize = 20_000;
 /// How the name of a bundle ends.
 const ENDING: &str = "frond";
 
@@ -47,12 +49,15 @@ fn unseen(path: &PathBuf, seen: &BTreeSet<String>) -> Vec<(String, Vec<u8>)> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for entry in entries.filter_map(Result::ok).take(FILES_MAX) {
+    // A stick has other things on it as well.
+    let entries = entries.filter_map(Result::ok).take(ENTRIES_MAX);
+    let bundles = entries.filter(|it| it.path().extension().is_some_and(|it| it == ENDING));
+    for entry in bundles.take(FILES_MAX) {
         let path = entry.path();
         let Ok(about) = entry.metadata() else {
             continue;
         };
-        if !about.is_file() || path.extension().is_none_or(|it| it != ENDING) {
+        if !about.is_file() {
             continue;
         }
         let changed = about
@@ -74,4 +79,22 @@ fn unseen(path: &PathBuf, seen: &BTreeSet<String>) -> Vec<(String, Vec<u8>)> {
     found.sort();
     found.truncate(1);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_is_found_among_many_other_files() {
+        let dir = tempfile::tempdir().unwrap();
+        for n in 0..200 {
+            fs::write(dir.path().join(format!("{n}.jpg")), "").unwrap();
+        }
+        fs::write(dir.path().join("new.frond"), "bundle").unwrap();
+        let mut folder = Folder::new(dir.path().to_str().unwrap());
+        let found = unseen(&folder.path, &folder.seen);
+        assert_eq!(folder.next(found), Some(b"bundle".to_vec()));
+        assert_eq!(unseen(&folder.path, &folder.seen), []);
+    }
 }

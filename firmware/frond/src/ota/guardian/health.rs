@@ -3,6 +3,7 @@ use frond_ota::{Check, Input, Origin};
 use frond_runtime::steward::{Loud, Sight, Wish};
 
 use super::Guardian;
+use crate::ota::watch::Watch;
 
 impl Guardian {
     /// Looks at everything that may be well or not.
@@ -24,12 +25,13 @@ impl Guardian {
                 let on_trial = self.on_trial();
                 let of = core::mem::replace(&mut self.probed, on_trial);
                 if before.is_err() {
+                    self.health(now, of, Check::Streams, before.clone());
                     self.health(now, of, Check::Probe, before);
                 }
             }
             Err(why) => {
                 let why = format!("the box cannot log in at itself: {why}");
-                for check in [Check::Probe, Check::Hub] {
+                for check in [Check::Probe, Check::Streams, Check::Hub] {
                     self.health(now, self.on_trial(), check, Err(why.clone()));
                 }
             }
@@ -93,10 +95,13 @@ impl Guardian {
     /// What must be well with a configuration: all that is well without it.
     pub(super) fn needs(&mut self) -> Vec<Check> {
         let mut needs = vec![Check::Listeners, Check::Probe];
+        if self.sight.as_ref().is_some_and(|it| it.jetstream) {
+            needs.push(Check::Streams);
+        }
         let is_up = self.sight.as_ref().is_some_and(|it| it.uplinks_up > 0);
         if is_up || self.origin == Origin::Hub {
             needs.push(Check::Uplink);
-            if self.watch.is_some() {
+            if !self.watches.is_empty() {
                 needs.push(Check::Hub);
             }
         }
@@ -110,9 +115,7 @@ impl Guardian {
     }
 
     pub(super) fn lost(&mut self, now: Now, why: String) {
-        if let Some(watch) = &mut self.watch {
-            watch.end();
-        }
+        self.watches.iter_mut().for_each(Watch::end);
         if self.own_client.as_ref() != Err(&why) {
             let text = format!("ota: the box's own client is not connected: {why}");
             self.out.push_back(Wish::Say(Loud::Warn, text));

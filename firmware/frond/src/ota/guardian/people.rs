@@ -67,8 +67,7 @@ impl Guardian {
             Some(_) | None => None,
         };
         let Some(bytes) = next else { return };
-        let (origin, ask) = (Origin::Folder, None);
-        self.updater_takes(now, Input::Bundle { origin, bytes, ask });
+        self.arrives(now, Origin::Folder, bytes);
         // Nothing came of it: there may be another one.
         if is_idle(self.updater.as_ref()) {
             self.out.extend(self.folder.as_ref().map(Folder::look));
