@@ -37,7 +37,7 @@ impl Asked<'_> {
     pub(crate) fn answer(&self, endpoint: Endpoint, path: &str) -> Result<Page, Refusal> {
         let (view, query, server) = (self.view, self.query, gather::server(self.view));
         match endpoint {
-            Endpoint::Root => Ok(root::page(&server, path)),
+            Endpoint::Root => Ok(root::page(&server, view.config.fleet.is_some(), path)),
             Endpoint::Varz => Ok(self.page(&self.varz())),
             Endpoint::Connz => Ok(self.page(&self.connz()?)),
             Endpoint::Subsz => Ok(self.page(&self.subsz()?)),

@@ -22,6 +22,7 @@ mod leafz;
 mod limits;
 mod metrics;
 mod page;
+mod pages;
 mod paging;
 mod process;
 mod query;
@@ -42,6 +43,7 @@ mod tests;
 
 pub use endpoint::{counted_as, is_private};
 pub use page::{HTML, JSON, Page};
+pub use pages::whole_page;
 pub use process::{CertEnds, DiskCounts, OcspCacheStats, Process};
 pub use render::render;
 pub use report::{Unanswered, report};

@@ -7,13 +7,19 @@ use crate::page::{HTML, Page};
 use crate::rows::Server;
 
 /// Links are relative to the base path, which ends the request's path with or without a slash.
-pub(crate) fn page(server: &Server, path: &str) -> Page {
+///
+/// Who looks after boxes has a page of its own.
+pub(crate) fn page(server: &Server, has_fleet: bool, path: &str) -> Page {
     let below = match path.rsplit('/').next() {
         Some("") | None => "./".to_owned(),
         Some(last) => format!("./{last}/"),
     };
     let mut items = String::new();
-    for (name, _, what) in ENDPOINTS.iter().filter(|(.., what)| !what.is_empty()) {
+    let own = ENDPOINTS.iter().map(|(name, _, what)| (*name, *what));
+    let fleet = has_fleet.then_some(("/fleet", "the boxes of this hub"));
+    let (first, rest) = own.partition::<Vec<_>, _>(|(name, _)| *name == "/status");
+    let all = first.into_iter().chain(fleet).chain(rest);
+    for (name, what) in all.filter(|(_, what)| !what.is_empty()) {
         let to = name.trim_start_matches('/');
         // Writing to a string cannot fail.
         let _ = writeln!(items, "<li><a href=\"{below}{to}\">{name}</a> {what}</li>");
@@ -54,13 +60,19 @@ mod tests {
             name: "<b>&\"".into(),
             ..Server::default()
         };
-        let plain = page(&server, "/").body;
+        let plain = page(&server, false, "/").body;
         for (name, _, what) in &ENDPOINTS {
             let linked = plain.contains(&format!("href=\".{name}\""));
             assert_eq!(linked, !what.is_empty(), "{name}");
         }
         assert!(plain.contains("<h1>&lt;b&gt;&amp;&quot;</h1>") && !plain.contains("<b>"));
-        assert!(page(&server, "/mon").body.contains("href=\"./mon/varz\""));
-        assert!(page(&server, "/mon/").body.contains("href=\"./varz\""));
+        assert!(
+            page(&server, true, "/mon")
+                .body
+                .contains("href=\"./mon/varz\"")
+        );
+        let fleet = page(&server, true, "/mon/").body;
+        assert!(fleet.contains("href=\"./varz\"") && fleet.contains("href=\"./fleet\""));
+        assert!(!plain.contains("/fleet"));
     }
 }

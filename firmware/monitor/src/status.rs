@@ -29,7 +29,7 @@ pub use findings::Condition;
 pub use seen::Seen;
 pub use told::{Configuration, Outcome, Quality, Sensor, Step, Version};
 
-/// The page; it has everything it needs in it.
+/// The page, but for what all pages have in common.
 const PAGE: &str = include_str!("status/page.html");
 
 #[derive(Debug, Serialize)]
@@ -105,7 +105,7 @@ pub fn condition(view: &View<'_>, process: &Process<'_>) -> Condition {
 pub(crate) fn page() -> Page {
     Page {
         content_type: HTML,
-        ..Page::json(PAGE.to_owned())
+        ..Page::json(crate::whole_page(PAGE))
     }
 }
 
