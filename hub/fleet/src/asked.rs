@@ -18,6 +18,8 @@ pub enum Question {
     Box(String),
     /// Boxes with which something is wrong.
     Alarms,
+    /// Servers with a line to this hub that say nothing of themselves.
+    Leaves,
     /// How the rollout goes.
     Rollout,
     /// A bundle is to be brought to the boxes.
@@ -31,13 +33,17 @@ pub enum Question {
 }
 
 /// Endpoints, and what they are for.
-pub(crate) const ENDPOINTS: [(&str, &str); 8] = [
+pub(crate) const ENDPOINTS: [(&str, &str); 9] = [
     (
         "boxes",
         "boxes after a name: {\"after\": \"\", \"limit\": 500}",
     ),
     ("box", "one box: {\"name\": \"till-7\"}"),
     ("alarms", "boxes with which something is wrong"),
+    (
+        "leaves",
+        "servers with a line to this hub that say nothing of themselves",
+    ),
     ("rollout", "how the rollout goes"),
     (
         "start",
@@ -80,6 +86,7 @@ impl Question {
             }),
             "box" => Ok(Self::Box(words.name)),
             "alarms" => Ok(Self::Alarms),
+            "leaves" => Ok(Self::Leaves),
             "rollout" => Ok(Self::Rollout),
             "start" => {
                 let plan = Plan::deserialize(&said).map_err(|error| error.to_string())?;
@@ -91,6 +98,16 @@ impl Question {
             "resume" => Ok(Self::Resume),
             "abort" => Ok(Self::Abort(words.by)),
             other => Err(format!("there is no endpoint {other:?}")),
+        }
+    }
+
+    /// Whether somebody wants something to be done.
+    pub(crate) const fn changes(&self) -> bool {
+        match self {
+            Self::Boxes { .. } | Self::Box(_) | Self::Alarms | Self::Leaves | Self::Rollout => {
+                false
+            }
+            Self::Start(..) | Self::Pause(_) | Self::Resume | Self::Abort(_) => true,
         }
     }
 
@@ -108,6 +125,7 @@ impl Question {
             }
             Self::Box(name) => ("box", json!({ "name": name }).to_string()),
             Self::Alarms => ("alarms", String::new()),
+            Self::Leaves => ("leaves", String::new()),
             Self::Rollout => ("rollout", String::new()),
             Self::Start(plan, bundle) => {
                 let mut said = json!(plan);

@@ -1,30 +1,41 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use frond_clock::{Instant, Now};
 
-use crate::limits::{PAGE_BOXES, PUTS_MAX, SAVE_EVERY_SECONDS, SILENT_SECONDS};
+use crate::leaves::Leaves;
+use crate::limits::{ANSWER_BYTES_MAX, PAGE_BOXES, SILENT_SECONDS, WITHDRAWALS_MAX};
 use crate::plan::Freight;
 use crate::rollout::Want;
 use crate::{
-    BoxView, Boxes, Bucket, FleetView, Input, Output, Phase, Plan, Question, Refused, Rollout,
-    RolloutView, Step,
+    BoxView, Boxes, Bucket, FleetView, Input, Leaf, LeafView, Output, Phase, Plan, Question,
+    Refused, Rollout, RolloutView,
 };
 
+mod driving;
 #[cfg(test)]
 mod tests;
+
+use driving::{BUNDLE_KEY, Errand, wake};
 
 /// The boxes of a hub, and the one rollout there may be.
 #[derive(Debug)]
 pub struct Fleet {
     boxes: Boxes,
+    leaves: Leaves,
     is_caught_up: bool,
     rollout: Option<Rollout>,
     bundle: Option<Arc<[u8]>>,
     next_ticket: u64,
-    /// Puts that are under way; whom they tell.
-    puts: Vec<(u64, Option<String>)>,
+    /// Puts that are under way.
+    puts: Vec<(u64, Errand)>,
+    /// The turn of the rollout that is being written down: until it is, nothing is done about it,
+    /// and who asked for it is not answered.
+    turn: Option<u64>,
+    unanswered: Vec<(u64, Result<String, Refused>)>,
+    withdrawals_left: u32,
+    /// When all members were looked at last.
+    looked_s: i64,
     /// Who is told next, or what is taken away.
     wants: VecDeque<Want>,
     /// When the rollout was last written down, in seconds since 1970; whether it changed since.
@@ -34,11 +45,6 @@ pub struct Fleet {
     wake: Option<Instant>,
     out: VecDeque<Output>,
 }
-
-/// The key under which a rollout is kept.
-const KEY: &str = "current";
-/// And the bundle it brings.
-const BUNDLE_KEY: &str = "bundle";
 
 impl Default for Fleet {
     fn default() -> Self {
@@ -52,11 +58,16 @@ impl Fleet {
     pub fn new(silent_s: i64) -> Self {
         Self {
             boxes: Boxes::new(silent_s),
+            leaves: Leaves::default(),
             is_caught_up: false,
             rollout: None,
             bundle: None,
             next_ticket: 1,
             puts: Vec::new(),
+            turn: None,
+            unanswered: Vec::new(),
+            withdrawals_left: WITHDRAWALS_MAX,
+            looked_s: i64::MIN,
             wants: VecDeque::new(),
             saved_s: i64::MIN,
             saved_phase: None,
@@ -69,18 +80,39 @@ impl Fleet {
     /// Takes one input.
     pub fn handle(&mut self, now: Now, input: Input) {
         let now_s = seconds(now);
+        let is_report = matches!(input, Input::Report { .. });
         match input {
+            Input::Report { name, said, .. } if Leaves::is_key(&name) => {
+                self.leaves.take(&name, &said);
+            }
+            Input::Lines(lines) => self.see(lines),
             Input::Report { name, said, .. } if said.is_empty() => self.boxes.forget(&name),
-            Input::Report { name, seen_s, said } => self.boxes.take(&name, seen_s, &said),
+            Input::Report { name, seen_s, said } => {
+                self.boxes.take(&name, seen_s, &said);
+                let attempt = self.boxes.attempt(&name);
+                self.out.extend(attempt.map(Output::Confirm));
+            }
             Input::CaughtUp => self.is_caught_up = true,
             Input::Kept { rollout, bundle } => self.go_on_with(&rollout, bundle),
             Input::Asked(ask, question) => {
+                let changes = question.changes();
                 let answer = self.answer(now_s, question);
-                self.out.push_back(Output::Answer(ask, answer));
+                if changes && answer.is_ok() {
+                    self.unanswered.push((ask, answer));
+                } else {
+                    self.out.push_back(Output::Answer(ask, answer));
+                }
             }
             Input::Wrote(ticket, result) => self.wrote(ticket, result),
             Input::Time => {}
         }
+        // A thousand boxes speak in ten seconds: what becomes of all of them is looked at each second.
+        if is_report && self.looked_s == now_s {
+            let next = wake(now, 1);
+            self.wake = Some(self.wake.map_or(next, |wake| wake.min(next)));
+            return;
+        }
+        self.looked_s = now_s;
         self.look(now, now_s);
     }
 
@@ -130,7 +162,26 @@ impl Fleet {
             boxes: boxes
                 .map(|it| BoxView::of(&self.boxes, rollout, it, now_s))
                 .collect(),
+            leaves: self.leaves(now_s).collect(),
             rollout: rollout.map(|it| RolloutView::of(it, now_s)),
+        }
+    }
+
+    /// Servers with a line to this hub that say nothing of themselves.
+    fn leaves(&self, now_s: i64) -> impl Iterator<Item = LeafView<'_>> {
+        let plain = self.leaves.plain(&self.boxes);
+        plain.map(move |it| LeafView::of(it, now_s))
+    }
+
+    fn see(&mut self, lines: Vec<Leaf>) {
+        for (key, said) in self.leaves.see(lines) {
+            self.out.push_back(Output::Put {
+                // Nobody waits for it: it is written again.
+                ticket: 0,
+                bucket: Bucket::Registry,
+                key,
+                value: Some(said.into()),
+            });
         }
     }
 
@@ -139,9 +190,8 @@ impl Fleet {
         let view = |it| BoxView::of(&self.boxes, rollout, it, now_s);
         match question {
             Question::Boxes { after, limit } => {
-                let boxes = self.boxes.after(&after);
-                let boxes = boxes.map(view).take(limit.min(PAGE_BOXES));
-                Ok(json(&boxes.collect::<Vec<_>>()))
+                let boxes = self.boxes.after(&after).map(view);
+                Ok(page(boxes.take(limit.min(PAGE_BOXES))))
             }
             Question::Box(name) => match self.boxes.get(&name) {
                 Some(known) => Ok(json(&view((&name, known)))),
@@ -150,8 +200,9 @@ impl Fleet {
             Question::Alarms => {
                 let boxes = self.boxes.iter().map(view);
                 let wrong = boxes.filter(|it| !it.alarms.is_empty()).take(PAGE_BOXES);
-                Ok(json(&wrong.collect::<Vec<_>>()))
+                Ok(page(wrong))
             }
+            Question::Leaves => Ok(page(self.leaves(now_s))),
             Question::Rollout => self.shown(now_s),
             Question::Start(plan, bundle) => self.start(now_s, *plan, bundle),
             Question::Pause(by) => self.change(now_s, |it| it.pause(&by).map(|()| Vec::new())),
@@ -180,7 +231,8 @@ impl Fleet {
         self.rollout = Some(rollout);
         let bundle: Arc<[u8]> = bundle.into();
         self.bundle = Some(Arc::clone(&bundle));
-        self.put(Bucket::Rollouts, BUNDLE_KEY, Some(bundle), None);
+        self.put(Bucket::Rollouts, BUNDLE_KEY, Some(bundle), Errand::Keep);
+        self.withdrawals_left = WITHDRAWALS_MAX;
         self.is_dirty = true;
         let text = format!("version {version} is brought to {all} boxes");
         self.tell("started", version, text, false);
@@ -211,180 +263,13 @@ impl Fleet {
             return;
         }
         self.bundle = Some(bundle.into());
-        self.rollout = Some(rollout);
-    }
-
-    fn look(&mut self, now: Now, now_s: i64) {
-        self.wake = None;
-        let free = PUTS_MAX.saturating_sub(self.puts.len() + self.wants.len());
-        if self.is_caught_up
-            && let Some(rollout) = &mut self.rollout
-        {
-            let (before, wave) = (rollout.phase.clone(), rollout.wave);
-            let (wants, is_news) = rollout.step(now_s, &self.boxes, free);
-            let is_other = rollout.phase != before || rollout.wave != wave;
-            self.wake = rollout.wakes_s(now_s).map(|at| wake(now, at - now_s));
-            self.wants.extend(wants);
-            self.is_dirty |= is_news;
-            if is_other {
-                // The next phase may want something at once.
-                self.wake = Some(now.mono);
-                self.tell_phase();
-            }
-            self.told_wave(free);
-        }
-        self.carry_out();
-        self.save(now, now_s);
-    }
-
-    /// Says once that all boxes of a wave are told.
-    fn told_wave(&mut self, free: usize) {
-        let Some(rollout) = &self.rollout else { return };
-        let size = rollout.size(rollout.wave);
-        let is_told = rollout.counts_of(0, size).told == size;
-        if free == 0 || !is_told || self.wants.is_empty() || rollout.is_over() {
-            return;
-        }
-        let (version, all) = (rollout.version(), rollout.order.len());
-        let text = format!("wave {}: {size} of {all} boxes are told", rollout.wave + 1);
-        self.tell("wave", version, text, false);
-    }
-
-    fn carry_out(&mut self) {
-        while self.puts.len() < PUTS_MAX {
-            match self.wants.pop_front() {
-                None => return,
-                Some(Want::Tell(name)) => {
-                    let bundle = self.bundle.clone();
-                    self.put(
-                        Bucket::Configurations,
-                        &format!("device.{name}"),
-                        bundle,
-                        Some(name),
-                    );
-                }
-                Some(Want::Withdraw(name)) => {
-                    self.put(
-                        Bucket::Configurations,
-                        &format!("device.{name}"),
-                        None,
-                        None,
-                    );
-                }
-            }
-        }
-    }
-
-    fn put(&mut self, bucket: Bucket, key: &str, value: Option<Arc<[u8]>>, tells: Option<String>) {
-        let ticket = self.next_ticket;
-        self.next_ticket += 1;
-        self.puts.push((ticket, tells));
-        self.out.push_back(Output::Put {
-            ticket,
-            bucket,
-            key: key.to_owned(),
-            value,
-        });
-    }
-
-    /// What could not be put is put again with the next look.
-    fn wrote(&mut self, ticket: u64, result: Result<(), String>) {
-        let Some(at) = self.puts.iter().position(|(it, _)| *it == ticket) else {
-            return;
-        };
-        let (_, tells) = self.puts.swap_remove(at);
-        let Err(why) = result else { return };
-        self.is_dirty = true;
-        let Some(rollout) = &mut self.rollout else {
-            return;
-        };
-        let version = rollout.version();
-        if let Some(member) = tells.and_then(|name| rollout.members.get_mut(&name)) {
-            member.told_s = None;
-            member.fate = crate::Fate::Untold;
-        }
-        self.tell(
-            "hub_refused",
-            version,
-            format!("the hub does not take it: {why}"),
-            true,
-        );
-    }
-
-    /// Members change one by one: written down now and then, and at each turn of the whole.
-    fn save(&mut self, now: Now, now_s: i64) {
-        let Some(rollout) = &self.rollout else { return };
-        if !self.is_dirty {
-            return;
-        }
-        let next_s = self.saved_s.saturating_add(SAVE_EVERY_SECONDS);
-        let is_turn = self.saved_phase.as_ref() != Some(&rollout.phase);
-        if now_s < next_s && !is_turn {
-            let at = wake(now, next_s - now_s);
-            self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
-            return;
-        }
-        let bytes = serde_json::to_vec(rollout).unwrap_or_default();
-        self.saved_s = now_s;
+        // It is as it was written down.
         self.saved_phase = Some(rollout.phase.clone());
-        self.is_dirty = false;
-        self.put(Bucket::Rollouts, KEY, Some(bytes.into()), None);
-    }
-
-    fn tell_phase(&mut self) {
-        let Some(rollout) = &self.rollout else { return };
-        let (version, counts) = (rollout.version(), rollout.counts());
-        let wave = rollout.wave + 1;
-        let (kind, text, is_bad) = match &rollout.phase {
-            Phase::Telling => ("telling", format!("wave {wave} begins"), false),
-            Phase::Baking(_) => {
-                let bake_s = rollout.plan.bake_s;
-                (
-                    "baking",
-                    format!("wave {wave} is well; the next one in {bake_s} s"),
-                    false,
-                )
-            }
-            Phase::Paused(by) => ("paused", format!("paused{}", said_by(by)), false),
-            Phase::Done => {
-                let absent = match counts.absent {
-                    0 => String::new(),
-                    absent => format!(", {absent} take it when they are there again"),
-                };
-                let failed = match counts.failed {
-                    0 => String::new(),
-                    failed => format!(", it failed on {failed}"),
-                };
-                let (confirmed, all) = (counts.confirmed, counts.all);
-                let on = if confirmed == all {
-                    "all ".to_owned()
-                } else {
-                    format!("{confirmed} of ")
-                };
-                let text = format!("version {version} is on {on}{all} boxes{absent}{failed}");
-                ("done", text, false)
-            }
-            Phase::Stopped(why) => ("stopped", format!("stopped: {why}"), true),
-            Phase::Aborted(by) => ("aborted", format!("aborted{}", said_by(by)), true),
-        };
-        self.tell(kind, version, text, is_bad);
-    }
-
-    fn tell(&mut self, kind: &'static str, version: u64, text: String, is_bad: bool) {
-        self.out.push_back(Output::Step(Step {
-            kind,
-            version,
-            text,
-            is_bad,
-        }));
-    }
-}
-
-fn said_by(by: &str) -> String {
-    if by.is_empty() {
-        String::new()
-    } else {
-        format!(" by {by}")
+        // What was to be taken back may not be yet.
+        if matches!(rollout.phase, Phase::Stopped(_) | Phase::Aborted(_)) {
+            self.wants.extend(rollout.withdraw());
+        }
+        self.rollout = Some(rollout);
     }
 }
 
@@ -399,8 +284,21 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn wake(now: Now, after_s: i64) -> Instant {
-    now.mono + Duration::from_secs(u64::try_from(after_s).unwrap_or(0))
+/// As many as an answer has room for, and at least one.
+fn page<T: serde::Serialize>(all: impl Iterator<Item = T>) -> String {
+    let mut page = String::from("[");
+    for one in all {
+        let one = json(&one);
+        if page.len() > 1 && page.len() + one.len() + 2 > ANSWER_BYTES_MAX {
+            break;
+        }
+        if page.len() > 1 {
+            page.push(',');
+        }
+        page.push_str(&one);
+    }
+    page.push(']');
+    page
 }
 
 /// Since 1970.

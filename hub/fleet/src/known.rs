@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::limits::{BOXES_MAX, CLONED_SECONDS, STARTS_MAX, STATUS_BYTES_MAX};
-use crate::{Alarm, Status};
+use serde::Deserialize as _;
+
+use crate::limits::{BOXES_MAX, CLONED_SECONDS, SIGN_AGAIN_SECONDS, STARTS_MAX, STATUS_BYTES_MAX};
+use crate::{Alarm, Attempt, Status, words};
 
 /// A box that once said something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,6 +16,8 @@ pub struct Known {
     starts: VecDeque<String>,
     /// When an earlier start was heard again: two boxes have one name.
     cloned_s: Option<i64>,
+    /// The attempt that was signed last, and when.
+    signed: (String, i64),
 }
 
 /// All boxes that ever said something, by their names.
@@ -36,10 +40,14 @@ impl Boxes {
 
     /// A box said this of itself. What is no status is left alone.
     pub fn take(&mut self, name: &str, seen_s: i64, said: &[u8]) {
-        if said.len() > STATUS_BYTES_MAX {
+        if said.len() > STATUS_BYTES_MAX || !words::is_name(name) {
             return;
         }
-        let Ok(status) = serde_json::from_slice::<Status>(said) else {
+        let Ok(mut said) = serde_json::from_slice(said) else {
+            return;
+        };
+        words::clean_all(&mut said);
+        let Ok(status) = Status::deserialize(said) else {
             return;
         };
         if self.known.len() >= BOXES_MAX && !self.known.contains_key(name) {
@@ -47,6 +55,24 @@ impl Boxes {
         }
         let known = self.known.entry(name.to_owned()).or_default();
         known.take(seen_s, status);
+    }
+
+    /// What is on trial on a box, if it is to be signed now. What was signed may be lost on its
+    /// way, so it is signed again while the box goes on asking.
+    pub(crate) fn attempt(&mut self, name: &str) -> Option<Attempt> {
+        let known = self.known.get_mut(name)?;
+        let trial = known.status.trial.as_ref()?;
+        let nonce = trial.nonce.as_ref()?;
+        let (signed, at_s) = &known.signed;
+        if signed == nonce && known.seen_s - at_s < SIGN_AGAIN_SECONDS {
+            return None;
+        }
+        known.signed = (nonce.clone(), known.seen_s);
+        Some(Attempt {
+            name: name.to_owned(),
+            digest: trial.digest.clone(),
+            nonce: nonce.clone(),
+        })
     }
 
     /// It was taken off the list.
@@ -159,6 +185,23 @@ mod tests {
             say(&mut boxes, at * 100, "b");
         }
         assert_eq!(codes(&boxes, 900), [""; 0]);
+    }
+
+    #[test]
+    fn an_attempt_is_signed_once_and_again_while_the_box_goes_on_asking() {
+        let mut boxes = Boxes::new(300);
+        let mut signed = |at, nonce: &str| {
+            let said = format!("{{\"trial\":{{\"digest\":\"d\",\"nonce\":\"{nonce}\"}}}}");
+            boxes.take("till-7", at, said.as_bytes());
+            boxes.attempt("till-7").map(|it| it.nonce)
+        };
+        assert_eq!(signed(10, "a").as_deref(), Some("a"));
+        assert_eq!(signed(11, "a"), None);
+        assert_eq!(signed(12, "b").as_deref(), Some("b"));
+        assert_eq!(signed(12 + SIGN_AGAIN_SECONDS, "b").as_deref(), Some("b"));
+        boxes.take("till-7", 99, b"{\"state\":\"idle\"}");
+        assert_eq!(boxes.attempt("till-7"), None);
+        assert_eq!(boxes.attempt("till-8"), None);
     }
 
     #[test]

@@ -30,3 +30,28 @@ pub const WORN_PERCENT: u8 = 80;
 pub const SAVE_EVERY_SECONDS: i64 = 2;
 /// Failures that are listed by name.
 pub const FAILURES_SHOWN_MAX: usize = 100;
+/// After so long an attempt that a box still makes is signed again.
+pub const SIGN_AGAIN_SECONDS: i64 = 5;
+/// How often the lines of the hub are looked at, in seconds.
+pub const LEAF_LOOK_SECONDS: i64 = 10;
+/// A line that was not seen for so many seconds is down.
+pub const LEAF_LOST_SECONDS: i64 = 35;
+/// When a line was last seen is written down that often at most, in seconds.
+pub const LEAF_SAVE_SECONDS: i64 = 120;
+/// Letters of a text that a box says of itself.
+pub const WORD_CHARS_MAX: usize = 512;
+/// Entries of a list that a box says of itself.
+pub const LIST_MAX: usize = 64;
+/// Bytes of an answer, below what any server takes as a message by default (1 MiB).
+pub const ANSWER_BYTES_MAX: usize = 512 * 1024;
+/// Bytes of a rollout as it is kept, for the same reason.
+pub const ROLLOUT_BYTES_MAX: usize = 900 * 1024;
+/// Bytes that a member of a rollout may come to need beside those it has at the start.
+pub const MEMBER_BYTES_MORE: usize = 48;
+/// Boxes speak every ten seconds: one that was not heard for so long is looked at before a rollout
+/// goes on.
+pub const QUIET_SECONDS: i64 = 45;
+/// A box that is silent, and was last heard within so many seconds of being told, did not bear it.
+pub const BORNE_SECONDS: i64 = 600;
+/// How often it is tried to take back what a box was told.
+pub const WITHDRAWALS_MAX: u32 = 100;

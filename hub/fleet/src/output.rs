@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::Question;
+use crate::{Leaf, Question};
 
 /// What happens to a fleet.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub enum Input {
         /// A status as JSON.
         said: Vec<u8>,
     },
+    /// The lines that a server of the hub has now.
+    Lines(Vec<Leaf>),
     /// All that was kept of the boxes was told; from now on it is news.
     CaughtUp,
     /// What was kept of a rollout, and the bundle it brings.
@@ -49,6 +51,19 @@ pub enum Output {
     Answer(u64, Result<String, Refused>),
     /// A step of a rollout.
     Step(Step),
+    /// A box on trial reached the hub, and wants that signed.
+    Confirm(Attempt),
+}
+
+/// A box on trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Its name.
+    pub name: String,
+    /// What is on trial; `None`: the box's own file.
+    pub digest: Option<String>,
+    /// What the box chose for this attempt.
+    pub nonce: String,
 }
 
 /// Where something is put.
@@ -58,6 +73,8 @@ pub enum Bucket {
     Configurations,
     /// The one that rollouts are kept in.
     Rollouts,
+    /// The one in which boxes say how they are.
+    Registry,
 }
 
 /// Why somebody is not told, or does not get, what they want.

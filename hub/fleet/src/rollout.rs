@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{MEMBER_BYTES_MORE, ROLLOUT_BYTES_MAX};
 use crate::plan::Freight;
 use crate::{Boxes, Plan};
 
@@ -52,6 +53,17 @@ pub struct Member {
     pub told_s: Option<i64>,
     /// What became of it.
     pub fate: Fate,
+    /// It said nothing already when it was told.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub was_silent: bool,
+    /// What it was told is not in its place any more.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_taken_back: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_not(it: &bool) -> bool {
+    !*it
 }
 
 /// What became of a box.
@@ -121,9 +133,11 @@ impl Rollout {
         let untold = Member {
             told_s: None,
             fate: Fate::Untold,
+            was_silent: false,
+            is_taken_back: false,
         };
         let members = order.iter().map(|name| (name.clone(), untold.clone()));
-        Ok(Self {
+        let rollout = Self {
             freight,
             plan,
             phase: Phase::Telling,
@@ -132,7 +146,35 @@ impl Rollout {
             began_s: now_s,
             members: members.collect(),
             order,
-        })
+        };
+        rollout.check_size().map(|()| rollout)
+    }
+
+    /// It is kept as one message.
+    fn check_size(&self) -> Result<(), String> {
+        let length = serde_json::to_vec(self).map_or(usize::MAX, |it| it.len());
+        let count = self.order.len();
+        if length.saturating_add(count * MEMBER_BYTES_MORE) > ROLLOUT_BYTES_MAX {
+            return Err(format!(
+                "{count} boxes are too many for one rollout: bring it to one group after another"
+            ));
+        }
+        Ok(())
+    }
+
+    /// As it is kept: where many failed, without why.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let bytes = serde_json::to_vec(self).unwrap_or_default();
+        if bytes.len() <= ROLLOUT_BYTES_MAX {
+            return bytes;
+        }
+        let mut short = self.clone();
+        for member in short.members.values_mut() {
+            if let Fate::Failed(why) = &mut member.fate {
+                why.clear();
+            }
+        }
+        serde_json::to_vec(&short).unwrap_or_default()
     }
 
     /// Its version.

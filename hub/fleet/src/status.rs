@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub struct Status {
     /// Groups it belongs to.
     pub groups: Vec<String>,
+    /// What its server calls itself, by which its line is known.
+    pub server: Option<String>,
     /// The version of its program.
     pub software: String,
     /// What is being done with its configuration: `idle` is nothing.
@@ -66,6 +68,8 @@ pub struct Trial {
     pub left_s: u64,
     /// What is not well.
     pub not_well: String,
+    /// What the box chose for this attempt, for the hub to sign.
+    pub nonce: Option<String>,
 }
 
 /// A configuration that did not work out.

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use crate::limits::FAILURES_SHOWN_MAX;
-use crate::{Alarm, Boxes, Counts, Fate, Known, Phase, Rollout, Status};
+use crate::{Alarm, Boxes, Counts, Fate, Known, Leaf, Phase, Rollout, Status};
 
 /// All boxes and the rollout, for people and machines.
 #[derive(Debug, Serialize)]
@@ -10,8 +10,27 @@ pub struct FleetView<'a> {
     pub now_s: i64,
     /// All of them, by their names.
     pub boxes: Vec<BoxView<'a>>,
+    /// Servers with a line to this hub that say nothing of themselves.
+    pub leaves: Vec<LeafView<'a>>,
     /// The last one.
     pub rollout: Option<RolloutView<'a>>,
+}
+
+/// A server with a line to this hub that says nothing of itself.
+#[derive(Debug, Serialize)]
+pub struct LeafView<'a> {
+    /// Whether its line is up.
+    pub is_up: bool,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub leaf: &'a Leaf,
+}
+
+impl<'a> LeafView<'a> {
+    pub(crate) const fn of(leaf: &'a Leaf, now_s: i64) -> Self {
+        let is_up = leaf.is_up(now_s);
+        Self { is_up, leaf }
+    }
 }
 
 /// A box.

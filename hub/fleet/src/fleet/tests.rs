@@ -1,10 +1,14 @@
+use std::time::Duration;
+
 use frond_account::nkey::{KeyPair, Role};
 use frond_clock::Timestamp;
 use frond_ota::{Purpose, Sealed, Target};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Fate, Wave, Window};
+use crate::{Fate, Step, Wave, Window};
+
+mod mishaps;
 
 /// Monday, 2 January 2023.
 const MONDAY: i64 = 1_672_617_600;
@@ -37,6 +41,10 @@ enum Nature {
     Bad,
     /// It was never there since long ago.
     Gone,
+    /// It confirms, and is never heard again.
+    Falls,
+    /// It is never heard again once it is told.
+    Dies,
     /// It is there, and never makes up its mind.
     Slow,
 }
@@ -54,6 +62,9 @@ struct World {
     answers: Vec<Result<String, Refused>>,
     /// The first puts fail.
     hub_says_no: usize,
+    /// What is kept of the rollout is not acknowledged.
+    is_stuck: bool,
+    stuck: Vec<u64>,
 }
 
 fn name(at: usize) -> String {
@@ -71,6 +82,8 @@ impl World {
             steps: Vec::new(),
             answers: Vec::new(),
             hub_says_no: 0,
+            is_stuck: false,
+            stuck: Vec::new(),
             natures,
         };
         for (at, nature) in world.natures.clone().into_iter().enumerate() {
@@ -123,6 +136,7 @@ impl World {
                 } => self.put(ticket, bucket, &key, value),
                 Output::Answer(_, answer) => self.answers.push(answer),
                 Output::Step(step) => self.steps.push(step),
+                Output::Confirm(_) => {}
             }
         }
     }
@@ -140,6 +154,8 @@ impl World {
                 self.told(at, value.as_deref());
                 self.held.insert(key.to_owned(), value);
             }
+            (Bucket::Registry, _) => {}
+            (Bucket::Rollouts, _) if self.is_stuck => return self.stuck.push(ticket),
             (Bucket::Rollouts, "bundle") => {
                 self.kept = Some((Vec::new(), value.unwrap()));
             }
@@ -154,9 +170,9 @@ impl World {
         let Some(bytes) = value else { return };
         let digest = Sealed::decode(bytes).unwrap().digest().to_string();
         let done = match self.natures[at] {
-            Nature::Good => json!({ "active": { "version": 7, "digest": digest } }),
+            Nature::Good | Nature::Falls => json!({ "active": { "version": 7, "digest": digest } }),
             Nature::Bad => json!({ "last_failure": { "version": 7, "why": "no line" } }),
-            Nature::Gone => return,
+            Nature::Gone | Nature::Dies => return,
             Nature::Slow => json!({ "state": "trying" }),
         };
         self.coming.push((self.now_s + 1, at, done));

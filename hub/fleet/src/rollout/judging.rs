@@ -1,4 +1,5 @@
 use super::{Fate, Member, Rollout};
+use crate::limits::{BORNE_SECONDS, QUIET_SECONDS};
 use crate::{Boxes, Status};
 
 impl Rollout {
@@ -9,22 +10,9 @@ impl Rollout {
     pub(super) fn judge(&mut self, now_s: i64, boxes: &Boxes) -> bool {
         let mut is_news = false;
         let is_over = self.is_over();
-        for (name, member) in &mut self.members {
-            let known = boxes.get(name);
-            let is_silent = known.is_none_or(|it| boxes.is_silent(it, now_s));
-            let status = known.map(|it| &it.status);
-            let fate = if status.is_some_and(|it| has(it, &self.freight.digest)) {
-                Fate::Confirmed
-            } else if let Some(told_s) = member.told_s {
-                let is_heard = known.is_some_and(|it| it.seen_s >= told_s);
-                let why = status
-                    .filter(|_| is_heard)
-                    .and_then(|it| failure(it, self.freight.version));
-                let is_late = now_s - told_s > i64::try_from(self.plan.wave_s).unwrap_or(i64::MAX);
-                of_told(member, why, is_silent, is_heard && is_late)
-            } else {
-                Fate::Untold
-            };
+        let mut members = core::mem::take(&mut self.members);
+        for (name, member) in &mut members {
+            let fate = self.judged(now_s, boxes, name, member);
             let was_open = matches!(member.fate, Fate::Pending | Fate::Absent);
             let is_decided = matches!(fate, Fate::Confirmed | Fate::Failed(_));
             if is_over && !(was_open && is_decided) {
@@ -33,18 +21,64 @@ impl Rollout {
             is_news |= member.fate != fate;
             member.fate = fate;
         }
+        self.members = members;
         is_news
+    }
+
+    fn judged(&self, now_s: i64, boxes: &Boxes, name: &str, member: &Member) -> Fate {
+        let known = boxes.get(name);
+        let is_silent = known.is_none_or(|it| boxes.is_silent(it, now_s));
+        let seen_s = known.map_or(i64::MIN, |it| it.seen_s);
+        let has_it = known.is_some_and(|it| has(&it.status, &self.freight.digest));
+        let Some(told_s) = member.told_s else {
+            return if has_it {
+                Fate::Confirmed
+            } else {
+                Fate::Untold
+            };
+        };
+        let is_heard = seen_s >= told_s;
+        if has_it {
+            // One that fell silent soon after did not bear what it confirmed.
+            let is_fallen = is_silent && is_heard && seen_s - told_s < BORNE_SECONDS;
+            return if is_fallen {
+                Fate::Late
+            } else {
+                Fate::Confirmed
+            };
+        }
+        let status = known.map(|it| &it.status).filter(|_| is_heard);
+        if let Some(why) = status.and_then(|it| failure(it, self.freight.version)) {
+            return Fate::Failed(why.chars().take(WHY_CHARS).collect());
+        }
+        let wave_s = i64::try_from(self.plan.wave_s).unwrap_or(i64::MAX);
+        let is_late = now_s - told_s > wave_s;
+        match (is_silent, member.was_silent && !is_heard) {
+            // It said nothing before, and takes it when it is there again.
+            (true, true) => Fate::Absent,
+            // It was there until it was told.
+            (true, false) => Fate::Late,
+            (false, _) if is_late && (is_heard || !member.was_silent) => Fate::Late,
+            (false, _) => Fate::Pending,
+        }
+    }
+
+    /// Whether a box that confirmed is not heard as it should be, and is not yet known to be silent:
+    /// it is waited for before more boxes are told.
+    pub(super) fn is_quiet(&self, now_s: i64, boxes: &Boxes) -> bool {
+        self.members.iter().any(|(name, member)| {
+            let Some((told_s, known)) = member.told_s.zip(boxes.get(name)) else {
+                return false;
+            };
+            let is_due = member.fate == Fate::Confirmed && !boxes.is_silent(known, now_s);
+            let is_new = known.seen_s - told_s < BORNE_SECONDS;
+            is_due && is_new && now_s - known.seen_s > QUIET_SECONDS
+        })
     }
 }
 
-fn of_told(member: &Member, why: Option<&str>, is_silent: bool, is_late: bool) -> Fate {
-    match why {
-        Some(why) => Fate::Failed(why.to_owned()),
-        None if is_silent && member.fate != Fate::Late => Fate::Absent,
-        None if is_late => Fate::Late,
-        None => Fate::Pending,
-    }
-}
+/// Letters of a box's words that are kept.
+const WHY_CHARS: usize = 120;
 
 fn has(status: &Status, digest: &str) -> bool {
     status.trial.is_none() && status.active.digest.as_deref() == Some(digest)

@@ -25,7 +25,7 @@ impl Rollout {
         let wants = match self.phase {
             Phase::Telling if self.is_wave_over() => self.wave_over(now_s),
             Phase::Telling => self.tell(now_s, boxes, free),
-            Phase::Baking(until_s) if now_s >= until_s => {
+            Phase::Baking(until_s) if now_s >= until_s && !self.is_quiet(now_s, boxes) => {
                 self.wave += 1;
                 self.wave_began_s = now_s;
                 self.phase = Phase::Telling;
@@ -45,7 +45,7 @@ impl Rollout {
     pub(crate) fn wakes_s(&self, now_s: i64) -> Option<i64> {
         match self.phase {
             Phase::Telling => Some(now_s + 1),
-            Phase::Baking(until_s) => Some(until_s.min(now_s + 5)),
+            Phase::Baking(until_s) => Some(until_s.clamp(now_s + 1, now_s + 5)),
             Phase::Paused(_) | Phase::Done | Phase::Stopped(_) | Phase::Aborted(_) => None,
         }
     }
@@ -156,6 +156,7 @@ impl Rollout {
             let is_silent = known.is_none_or(|it| boxes.is_silent(it, now_s));
             if let Some(member) = self.members.get_mut(name) {
                 member.told_s = Some(now_s);
+                member.was_silent = is_silent;
                 member.fate = match is_silent {
                     true => Fate::Absent,
                     false => Fate::Pending,
@@ -178,9 +179,11 @@ impl Rollout {
     }
 
     /// Who has not read it yet shall not: what is in their places is taken away.
-    fn withdraw(&self) -> Vec<Want> {
+    ///
+    /// Until the hub said that it is done this is wanted again, by whoever drives it next.
+    pub(crate) fn withdraw(&self) -> Vec<Want> {
         let unread = self.members.iter().filter(|(_, member)| match member.fate {
-            Fate::Pending | Fate::Absent | Fate::Late => true,
+            Fate::Pending | Fate::Absent | Fate::Late => !member.is_taken_back,
             Fate::Untold | Fate::Confirmed | Fate::Failed(_) => false,
         });
         unread

@@ -1,0 +1,124 @@
+//! What boxes, hubs and whoever drives a rollout do at the wrong moment.
+
+use super::*;
+
+/// Everybody who is alive says the same again.
+fn speak(world: &mut World) {
+    for at in 0..world.natures.len() {
+        let is_told = world.held.contains_key(&format!("device.{}", name(at)));
+        if is_told && matches!(world.natures[at], Nature::Falls | Nature::Dies) {
+            continue;
+        }
+        let known = world.fleet.boxes().get(&name(at)).unwrap();
+        let said = serde_json::to_value(&known.status).unwrap();
+        world.say(at, world.now_s, &said);
+    }
+}
+
+#[test]
+fn boxes_that_are_not_heard_again_stop_it() {
+    for nature in [Nature::Falls, Nature::Dies] {
+        let mut world = World::new(vec![nature; 20]);
+        world.fleet.boxes = Boxes::new(60);
+        speak(&mut world);
+        let waves = vec![Wave::Count(1), Wave::Percent(50), Wave::Percent(100)];
+        world.start(Plan { waves, ..quick() });
+        for _ in 0..400 {
+            world.second();
+            if world.now_s % 10 == 0 {
+                speak(&mut world);
+            }
+        }
+        let rollout = world.fleet.rollout().unwrap();
+        assert!(
+            matches!(rollout.phase, Phase::Stopped(_)),
+            "{nature:?}: {:?}",
+            rollout.phase
+        );
+        assert_eq!(rollout.counts().told, 1, "{nature:?}");
+    }
+}
+
+#[test]
+fn nothing_comes_of_a_decision_before_it_is_written_down() {
+    let mut world = World::new(vec![Nature::Good; 10]);
+    world.is_stuck = true;
+    let plan = Question::Start(Box::new(quick()), bundle(7, Target::Everyone));
+    world.take(Input::Asked(1, plan));
+    world.second();
+    assert!(world.held.is_empty() && world.answers.is_empty());
+    // The hub says no: whoever asked hears it.
+    world.is_stuck = false;
+    for ticket in core::mem::take(&mut world.stuck) {
+        let no = Err("no space".to_owned());
+        world.take(Input::Wrote(ticket, no));
+    }
+    assert_eq!(world.answers.pop().unwrap().unwrap_err().code, 500);
+    world.seconds_until(60, |it| matches!(it.phase, Phase::Baking(_)));
+    world.is_stuck = true;
+    world.take(Input::Asked(2, Question::Abort("ann".into())));
+    assert!(world.answers.is_empty());
+    for ticket in core::mem::take(&mut world.stuck) {
+        world.take(Input::Wrote(ticket, Ok(())));
+    }
+    assert!(world.answers.pop().unwrap().is_ok());
+}
+
+#[test]
+fn what_was_not_taken_back_is_by_who_comes_next() {
+    let mut natures = vec![Nature::Good];
+    natures.extend([Nature::Slow; 9]);
+    let mut world = World::new(natures.clone());
+    let waves = vec![Wave::Count(1), Wave::Percent(100)];
+    world.start(Plan { waves, ..quick() });
+    world.seconds_until(60, |it| it.counts().told == 10);
+    let before = world.held.clone();
+    world.ask(Question::Abort("ann".into())).unwrap();
+    // The one that drove it ended before any of that was done.
+    let mut rollout = world.fleet.rollout().unwrap().clone();
+    for member in rollout.members.values_mut() {
+        member.is_taken_back = false;
+    }
+    let mut next = World::new(natures);
+    next.held = before;
+    let rollout = serde_json::to_vec(&rollout).unwrap();
+    let bundle = world.kept.clone().unwrap().1;
+    next.kept = world.kept.clone();
+    next.take(Input::Kept { rollout, bundle });
+    next.second();
+    let taken = next.held.values().filter(|it| it.is_none()).count();
+    assert_eq!(taken, 9);
+}
+
+#[test]
+fn a_rollout_that_cannot_be_kept_is_not_begun_and_answers_are_no_longer_than_messages() {
+    let mut world = World::new(Vec::new());
+    for at in 0..12_000 {
+        let name = format!("{at:0>60}");
+        let said = json!({ "software": "x".repeat(600) })
+            .to_string()
+            .into_bytes();
+        let seen_s = world.now_s;
+        world.take(Input::Report { name, seen_s, said });
+    }
+    let many = bundle(7, Target::Everyone);
+    let refused = world
+        .ask(Question::Start(Box::new(quick()), many))
+        .unwrap_err();
+    assert!(
+        refused.why.contains("too many for one rollout"),
+        "{refused:?}"
+    );
+    let mut after = String::new();
+    let mut count = 0;
+    loop {
+        let limit = usize::MAX;
+        let page = world.ask(Question::Boxes { after, limit }).unwrap();
+        assert!(page.len() <= ANSWER_BYTES_MAX);
+        let boxes: Vec<Value> = serde_json::from_str(&page).unwrap();
+        count += boxes.len();
+        let Some(last) = boxes.last() else { break };
+        after = last["name"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(count, 12_000);
+}
