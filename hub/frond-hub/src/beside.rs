@@ -6,19 +6,23 @@
     reason = "the shell is where time comes from"
 )]
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use frond_account::DEFAULT_SYSTEM_ACCOUNT;
 use frond_config::{Account, Config, Fleet};
-use frond_runtime::{Attendance, Attendant, Caller, Doorway, HTML, JSON, Page, Part, Seen, Turn};
+use frond_runtime::{
+    Attendance, Attendant, Caller, Doorway, HTML, JSON, Page, Part, Seen, Turn, whole_page,
+};
 
-use crate::fleet::{Host, Places, is_served};
+use crate::fleet::{Host, Places, is_key, is_served};
 
 /// What stands beside the server.
 pub(crate) const ATTENDANCE: Attendance = Attendance {
     part: Part::Fleet,
     pages: &["/fleet", "/fleet.json"],
-    check: |_| Ok(()),
+    check,
     begin,
 };
 
@@ -37,6 +41,8 @@ struct Board {
     wanted: Option<Fleet>,
     /// The account its user is of.
     home: String,
+    /// The system account, which knows the lines.
+    system: String,
     is_over: bool,
     looked: Option<Instant>,
     document: Arc<str>,
@@ -44,10 +50,20 @@ struct Board {
 
 type Shared = Arc<Mutex<Board>>;
 
+/// Whether its key is one.
+fn check(config: &Config) -> Result<(), String> {
+    let path = config.fleet.as_ref().and_then(|it| it.confirm_key.as_ref());
+    let checked = path.map(|path| is_key(Path::new(path)));
+    checked
+        .unwrap_or(Ok(()))
+        .map_err(|why| format!("fleet: confirm_key: {why}"))
+}
+
 fn begin() -> Attendant {
     let board = Arc::new(Mutex::new(Board {
         wanted: None,
         home: String::new(),
+        system: String::new(),
         is_over: false,
         looked: None,
         document: "{}".into(),
@@ -77,10 +93,15 @@ fn want(board: &Shared, config: &Config) {
     let mut board = locked(board);
     board.wanted.clone_from(&config.fleet);
     board.home = home(config);
+    let system = config.system_account.as_deref();
+    board.system = system.unwrap_or(DEFAULT_SYSTEM_ACCOUNT).to_owned();
 }
 
-/// The account of the user it is.
+/// The account it is at home in, or that of the user it is.
 pub(crate) fn home(config: &Config) -> String {
+    if let Some(account) = config.fleet.as_ref().and_then(|it| it.account.clone()) {
+        return account;
+    }
     let named = config.fleet.as_ref().and_then(|it| it.user.as_ref());
     let user = named.or(config.no_auth_user.as_ref());
     let has = |account: &&Account| {
@@ -96,7 +117,7 @@ fn answer(board: &Shared, path: &str, seen: &Seen) -> Option<Page> {
     let mut board = locked(board);
     board.wanted.as_ref()?;
     let (content_type, body) = match (path, seen) {
-        ("/fleet", _) => (HTML, PAGE.to_owned()),
+        ("/fleet", _) => (HTML, whole_page(PAGE)),
         (_, Seen::Account(name)) if *name != board.home => {
             return Some(Page {
                 status: 403,
@@ -144,7 +165,8 @@ fn look_after(board: &Shared, door: &Doorway) {
 /// Until the block says something else.
 fn serve(board: &Shared, door: &Doorway, fleet: &Fleet) -> Result<(), String> {
     let stream = door.connect().map_err(|error| error.to_string())?;
-    let mut caller = Caller::within(stream, fleet.user.as_deref())?;
+    let (user, account) = (fleet.user.as_deref(), fleet.account.as_deref());
+    let mut caller = Caller::within(stream, user, account)?;
     if is_served(&mut caller) {
         return Err("another server of this hub looks after the boxes; this one waits".to_owned());
     }
@@ -153,9 +175,19 @@ fn serve(board: &Shared, door: &Doorway, fleet: &Fleet) -> Result<(), String> {
         registry: fleet.registry.clone(),
         rollouts: fleet.rollouts.clone(),
         silent_s: i64::try_from(fleet.silent.as_secs()).unwrap_or(i64::MAX),
+        confirm_key: fleet.confirm_key.as_ref().map(PathBuf::from),
     };
     let mut host = Host::begin(caller, &places)?;
     host.catch_up()?;
+    let system = locked(board).system.clone();
+    let stream = door.connect().map_err(|error| error.to_string())?;
+    match Caller::within(stream, None, Some(&system)) {
+        Ok(system) => host.look_at(system),
+        Err(why) => say(
+            &format!("fleet: lines of others are not listed: {why}"),
+            true,
+        ),
+    }
     let count = host.fleet().boxes().len();
     say(&format!("fleet: {count} boxes are known"), false);
     let mut shown: Option<Instant> = None;

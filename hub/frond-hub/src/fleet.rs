@@ -20,6 +20,7 @@ mod sign;
 
 pub(crate) use course::is_served;
 pub(crate) use host::Host;
+pub(crate) use keys::is_key;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
 use frond_clock::{Instant, Now, Timestamp};
-use frond_config::{OtaLogin, Secret};
+use frond_config::{HandshakeFirst, OtaLogin, Secret, Tls};
 use frond_runtime::Caller;
 
 use files::{read_bytes, read_text, write_bytes};
@@ -106,6 +107,21 @@ struct Hub {
     /// File with the seed of the user's nkey
     #[arg(long, value_name = "FILE")]
     nkey: Option<PathBuf>,
+    /// File with the user's JWT and seed
+    #[arg(long, value_name = "FILE")]
+    creds: Option<PathBuf>,
+    /// Who may have signed the server's certificate [default: whoever the system trusts]
+    #[arg(long, value_name = "FILE")]
+    tlsca: Option<PathBuf>,
+    /// Certificate to show to the server
+    #[arg(long, value_name = "FILE", requires = "tlskey")]
+    tlscert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", requires = "tlscert")]
+    tlskey: Option<PathBuf>,
+    /// The server wants TLS before it says anything
+    #[arg(long)]
+    tlsfirst: bool,
     /// Bucket that boxes follow
     #[arg(long, default_value = "FROND_CONFIG")]
     bucket: String,
@@ -118,6 +134,10 @@ struct Hub {
     /// Seconds after which a box that says nothing is silent
     #[arg(long, default_value_t = frond_fleet::limits::SILENT_SECONDS)]
     silent: i64,
+    /// File with the seed by which it is signed that boxes on trial reached the hub, while this
+    /// command drives a rollout or serves
+    #[arg(long, value_name = "SEED")]
+    confirm_key: Option<PathBuf>,
 }
 
 /// The buckets, and when a box is silent.
@@ -127,6 +147,8 @@ pub(crate) struct Places {
     pub(crate) registry: String,
     pub(crate) rollouts: String,
     pub(crate) silent_s: i64,
+    /// File with the seed by which it is signed that boxes on trial reached the hub.
+    pub(crate) confirm_key: Option<PathBuf>,
 }
 
 impl Places {
@@ -145,21 +167,34 @@ impl Hub {
             registry: self.registry.clone(),
             rollouts: self.rollouts.clone(),
             silent_s: self.silent,
+            confirm_key: self.confirm_key.clone(),
         }
     }
 
     fn connect(&self) -> Result<Caller, String> {
-        let secret = |path: &Option<PathBuf>| {
-            let text = path.as_deref().map(read_text).transpose()?;
-            Ok::<_, String>(text.map(|text| Secret::new(text.trim().to_owned())))
-        };
-        let login = OtaLogin {
+        self.connect_as(&OtaLogin {
             user: self.user.clone(),
-            password: secret(&self.password_file)?,
+            password: secret(self.password_file.as_deref())?,
             token: None,
-            nkey: secret(&self.nkey)?,
+            nkey: secret(self.nkey.as_deref())?,
+            credentials: self.creds.as_deref().map(shown),
+        })
+    }
+
+    fn connect_as(&self, login: &OtaLogin) -> Result<Caller, String> {
+        Caller::connect(&self.server, login, &self.tls())
+    }
+
+    fn tls(&self) -> Tls {
+        let mut tls = match self.tlscert.as_deref().zip(self.tlskey.as_deref()) {
+            Some((cert, key)) => Tls::from_flags(&shown(cert), &shown(key), None, false),
+            None => Tls::default(),
         };
-        Caller::connect(&self.server, &login)
+        tls.ca_file = self.tlsca.as_deref().map(shown);
+        if self.tlsfirst {
+            tls.handshake_first = HandshakeFirst::Yes;
+        }
+        tls
     }
 }
 
@@ -198,6 +233,16 @@ pub(crate) fn run() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What a file has, when there is one.
+fn secret(path: Option<&Path>) -> Result<Option<Secret>, String> {
+    let text = path.map(read_text).transpose()?;
+    Ok(text.map(|text| Secret::new(text.trim().to_owned())))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
 }
 
 fn say(text: &str) {

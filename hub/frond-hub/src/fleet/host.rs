@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use frond_account::nkey::KeyPair;
 use frond_clock::{Now, Timestamp};
 use frond_fleet::{Bucket, Fleet, Input, Output, QUEUE, Question, Refused, Said, Service, Step};
 use frond_runtime::Caller;
@@ -8,10 +9,13 @@ use frond_runtime::steward::Letter;
 
 use super::{Places, bucket, now_s};
 
+mod confirming;
 mod kept;
+mod lines;
 mod registry;
 
 use kept::Kept;
+use lines::Lines;
 use registry::Follower;
 
 /// Drives a fleet over a connection to any NATS server, and answers for it as a service.
@@ -23,6 +27,9 @@ pub(crate) struct Host {
     service: Service,
     follower: Follower,
     kept: Kept,
+    /// By which it signs that boxes on trial reached it.
+    confirm_key: Option<KeyPair>,
+    lines: Option<Lines>,
     /// Tickets by the numbers of the inboxes their answers come to; when they were put.
     puts: BTreeMap<u64, (u64, Instant)>,
     /// Who waits for an answer: where to, at which endpoint, and since when.
@@ -47,6 +54,8 @@ impl Host {
         let (kept, before) = Kept::load(&mut caller, &places.rollouts)?;
         let mut host = Self::looker(caller, places)?;
         host.kept = kept;
+        let key = places.confirm_key.as_deref();
+        host.confirm_key = key.map(super::keys::pair).transpose()?;
         for subject in host.service.heard_by_all() {
             host.caller.subscribe(&subject)?;
         }
@@ -72,6 +81,8 @@ impl Host {
             service,
             follower,
             kept: Kept::default(),
+            confirm_key: None,
+            lines: None,
             puts: BTreeMap::new(),
             asking: BTreeMap::new(),
             answers: VecDeque::new(),
@@ -112,6 +123,7 @@ impl Host {
         while let Some(letter) = self.caller.letter(Instant::now())? {
             self.read(&letter)?;
         }
+        self.look_at_lines()?;
         self.give_up_puts()?;
         self.follower.keep(&mut self.caller)
     }
@@ -209,8 +221,19 @@ impl Host {
                     key,
                     value,
                 } => self.keep(ticket, &key, value.as_deref().unwrap_or_default())?,
+                Output::Put {
+                    ticket,
+                    bucket: Bucket::Registry,
+                    key,
+                    value,
+                } => {
+                    let bucket = self.places.registry.clone();
+                    let value = value.as_deref().unwrap_or_default();
+                    self.put(ticket, (&bucket, &key), b"", value)?;
+                }
                 Output::Answer(ask, answer) => self.answer(ask, answer)?,
                 Output::Step(step) => self.step(step)?,
+                Output::Confirm(attempt) => self.confirm(attempt)?,
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ pub(super) struct New {
     out: PathBuf,
 }
 
-/// Keys of the three roles.
+/// Keys of the roles.
 #[derive(Debug, clap::Args)]
 pub(super) struct Trust {
     /// Version of the root
@@ -38,6 +38,9 @@ pub(super) struct Trust {
     /// How many of them must sign
     #[arg(long, default_value_t = 1)]
     emergency_threshold: u8,
+    /// Public key by which the hub signs that boxes on trial reached it (`fleet { confirm_key }`)
+    #[arg(long, value_name = "KEY")]
+    hub: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -83,6 +86,7 @@ impl Trust {
             root: keys(self.root_threshold, &self.root),
             release: keys(self.release_threshold, &self.release),
             emergency: keys(self.emergency_threshold, &self.emergency),
+            hub: keys(1, &self.hub),
         };
         root.check().map_err(|error| error.to_string())?;
         Ok(root)
@@ -97,8 +101,10 @@ impl Trust {
         let mut text = format!("trust {{\n  version: {}\n", root.version);
         text += &block("root", &root.root);
         text += &block("release", &root.release);
-        if !root.emergency.keys.is_empty() {
-            text += &block("emergency", &root.emergency);
+        for (name, keys) in [("emergency", &root.emergency), ("hub", &root.hub)] {
+            if !keys.keys.is_empty() {
+                text += &block(name, keys);
+            }
         }
         say(&format!("{text}}}"));
         Ok(())
@@ -135,6 +141,14 @@ pub(super) fn pair(path: &Path) -> Result<KeyPair, String> {
             path.display()
         ))
     }
+}
+
+/// Whether a file holds a key.
+///
+/// # Errors
+/// Why it does not.
+pub(crate) fn is_key(path: &Path) -> Result<(), String> {
+    pair(path).map(|_| ())
 }
 
 pub(super) fn show_public(path: &Path) -> Result<(), String> {

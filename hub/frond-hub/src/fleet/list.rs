@@ -47,7 +47,7 @@ impl List {
             })?;
             let boxes: Vec<Value> = serde_json::from_str(&answer).unwrap_or_default();
             let Some(last) = boxes.last().and_then(|it| it.get("name")?.as_str()) else {
-                return Ok(());
+                break;
             };
             last.clone_into(&mut after);
             let has_alarm = |it: &&Value| it.pointer("/alarms/0").is_some();
@@ -55,6 +55,12 @@ impl List {
                 say(&if self.json { it.to_string() } else { line(it) });
             }
         }
+        if self.alarms || self.json {
+            return Ok(());
+        }
+        let leaves: Vec<Value> = serde_json::from_str(&ask(Question::Leaves)?).unwrap_or_default();
+        leaves.iter().for_each(|it| say(&leaf(it)));
+        Ok(())
     }
 }
 
@@ -86,6 +92,16 @@ fn line(it: &Value) -> String {
     };
     let (name, version) = (word("/name"), version.unwrap_or(0));
     format!("{name:<24} {state:<12} version {version:<12} heard {ago:>5} s ago{wrong}")
+}
+
+/// A server that says nothing of itself.
+fn leaf(it: &Value) -> String {
+    let word = |key: &str| it.get(key).and_then(Value::as_str).unwrap_or("?");
+    let is_up = it.get("is_up").and_then(Value::as_bool) == Some(true);
+    let state = if is_up { "up" } else { "down" };
+    let seen_s = it.get("seen_s").and_then(Value::as_i64).unwrap_or(0);
+    let (ago, name, account) = (super::now_s() - seen_s, word("name"), word("account"));
+    format!("{name:<24} {state:<12} no box, in account {account}, seen {ago:>5} s ago")
 }
 
 /// In words, with what to do.

@@ -11,10 +11,10 @@ use crate::fleet::bucket;
 pub(super) struct Kept {
     /// The sequence of what is there.
     sequence: u64,
-    /// The ticket of the put that is under way.
-    under_way: Option<u64>,
+    /// The ticket of the put that is under way, and those of earlier ones that it takes the place of.
+    under_way: Option<(u64, Vec<u64>)>,
     /// What is put after it.
-    next: Option<(u64, Vec<u8>)>,
+    next: Option<(u64, Vec<u64>, Vec<u8>)>,
 }
 
 /// A rollout and its bundle.
@@ -46,16 +46,23 @@ impl Host {
             return self.put(ticket, (&bucket, key), b"", value);
         }
         if self.kept.under_way.is_some() {
-            // What was to be put before is of no use any more.
-            let before = self.kept.next.replace((ticket, value.to_vec()));
-            return match before {
-                Some((ticket, _)) => self.take(Input::Wrote(ticket, Ok(()))),
-                None => Ok(()),
-            };
+            // What was to be put before is of no use any more, and is done when this is.
+            let before = self.kept.next.take();
+            let before = before.map_or_else(Vec::new, |(ticket, mut before, _)| {
+                before.push(ticket);
+                before
+            });
+            self.kept.next = Some((ticket, before, value.to_vec()));
+            return Ok(());
         }
-        self.kept.under_way = Some(ticket);
+        self.put_kept(ticket, Vec::new(), value)
+    }
+
+    fn put_kept(&mut self, ticket: u64, before: Vec<u64>, value: &[u8]) -> Result<(), String> {
+        self.kept.under_way = Some((ticket, before));
         let header = bucket::replaces(self.kept.sequence);
-        self.put(ticket, (&bucket, key), &header, value)
+        let bucket = self.places.rollouts.clone();
+        self.put(ticket, (&bucket, CURRENT), &header, value)
     }
 
     /// A put is over: if it was the rollout's, the next one may be put.
@@ -64,10 +71,10 @@ impl Host {
         ticket: u64,
         result: &Result<u64, String>,
     ) -> Result<(), String> {
-        if self.kept.under_way != Some(ticket) {
+        let is_it = |it: &mut (u64, Vec<u64>)| it.0 == ticket;
+        let Some((_, before)) = self.kept.under_way.take_if(is_it) else {
             return Ok(());
-        }
-        self.kept.under_way = None;
+        };
         match result {
             Ok(sequence) => self.kept.sequence = *sequence,
             Err(why) if why.contains(bucket::WRONG_SEQUENCE) => {
@@ -75,9 +82,12 @@ impl Host {
             }
             Err(_) => {}
         }
-        match self.kept.next.take() {
-            Some((ticket, value)) => self.keep(ticket, CURRENT, &value),
-            None => Ok(()),
+        if let Some((ticket, before, value)) = self.kept.next.take() {
+            self.put_kept(ticket, before, &value)?;
         }
+        for ticket in before {
+            self.take(Input::Wrote(ticket, result.clone().map(|_| ())))?;
+        }
+        Ok(())
     }
 }
