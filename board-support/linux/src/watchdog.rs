@@ -12,8 +12,8 @@ use crate::told::{Help, told};
 /// back. Opened before, it bites a start that is merely slow (the recovery of a large store).
 /// Until it is opened the kernel feeds one that the boot loader left running.
 ///
-/// Its timeout is what the driver was loaded with (`heartbeat=`, `soft_margin=`); a feeder is
-/// measured by [`Watchdog::timeout`].
+/// Its timeout is what the driver was loaded with (`heartbeat=`, `soft_margin=`) until
+/// [`Watchdog::wait_for`]; a feeder is measured by [`Watchdog::timeout`].
 ///
 /// Dropping it without [`Watchdog::disarm`] leaves it armed: a process that ends without a word
 /// gets the box restarted.
@@ -49,6 +49,14 @@ impl Watchdog {
     pub fn timeout(&self) -> Option<Duration> {
         let seconds = fact(self.shown.as_deref(), "timeout")?;
         Some(Duration::from_secs(seconds.parse().ok()?))
+    }
+
+    /// Asks it to wait for so many whole seconds from now on; what its driver made of that.
+    ///
+    /// # Errors
+    /// It waits as before: its driver does not let that be set, or not to that.
+    pub fn wait_for(&mut self, timeout: Duration) -> io::Result<Duration> {
+        frond_patience::set_timeout(&self.device, timeout)
     }
 
     /// Feeds it: any byte but `V` does.
@@ -115,6 +123,8 @@ mod tests {
         std::fs::write(&device, "").unwrap();
         let mut dog = Watchdog::open(&roots, "watchdog").unwrap();
         assert_eq!(dog.timeout(), Some(Duration::from_secs(15)));
+        // A file has nothing to wait with.
+        dog.wait_for(Duration::from_secs(9)).unwrap_err();
         dog.feed().unwrap();
         dog.feed().unwrap();
         assert_eq!(std::fs::read(&device).unwrap(), b"\0\0");

@@ -25,6 +25,8 @@ pub(crate) struct Wanted {
     every: Duration,
     /// How long the board says that it waits.
     timeout: Option<Duration>,
+    /// How long it is to wait.
+    asked: Option<Duration>,
 }
 
 impl Dog {
@@ -40,6 +42,7 @@ impl Dog {
             device: device.unwrap_or("watchdog").to_owned(),
             every,
             timeout: facts.map(|facts| Duration::from_secs(facts.timeout_s)),
+            asked: wanted.timeout,
         })
     }
 
@@ -57,10 +60,12 @@ impl Dog {
 
     /// An end in good order.
     pub(crate) fn rest(&mut self) {
-        if let Self::Armed(watchdog) = std::mem::replace(self, Self::Away)
-            && let Err(error) = watchdog.disarm()
-        {
-            tracing::error!("the watchdog stays armed: {error}");
+        let Self::Armed(watchdog) = std::mem::replace(self, Self::Away) else {
+            return;
+        };
+        match watchdog.disarm() {
+            Ok(()) => tracing::info!("the watchdog is put to sleep"),
+            Err(error) => tracing::error!("the watchdog stays armed: {error}"),
         }
     }
 }
@@ -68,18 +73,47 @@ impl Dog {
 impl Wanted {
     fn arm(&self) -> Dog {
         let device = &self.device;
-        match Watchdog::open(&self.roots, device) {
-            Ok(watchdog) => {
-                tracing::info!("the watchdog {device} is armed");
-                let timeout = watchdog.timeout().or(self.timeout);
-                if let Some(text) = timeout.and_then(|timeout| hurry(self.every, timeout)) {
-                    tracing::warn!("the watchdog {device}: {text}");
-                }
-                Dog::Armed(watchdog)
-            }
+        let mut watchdog = match Watchdog::open(&self.roots, device) {
+            Ok(watchdog) => watchdog,
             Err(error) => {
                 tracing::error!("the watchdog {device} is not armed: {error}");
-                Dog::Away
+                return Dog::Away;
+            }
+        };
+        let set = self.asked.and_then(|asked| self.set(&mut watchdog, asked));
+        let timeout = set.or_else(|| watchdog.timeout()).or(self.timeout);
+        match timeout {
+            Some(timeout) => {
+                tracing::info!("the watchdog {device} is armed and waits for {timeout:?}");
+                if let Some(text) = hurry(self.every, timeout) {
+                    tracing::warn!("the watchdog {device}: {text}");
+                }
+            }
+            None => {
+                tracing::info!("the watchdog {device} is armed; it does not tell how long it waits")
+            }
+        }
+        Dog::Armed(watchdog)
+    }
+
+    /// What its driver made of the timeout it was asked for.
+    fn set(&self, watchdog: &mut Watchdog, asked: Duration) -> Option<Duration> {
+        let device = &self.device;
+        match watchdog.wait_for(asked) {
+            Ok(taken) => {
+                if taken != asked {
+                    tracing::warn!(
+                        "the watchdog {device}: its driver took {taken:?} for {asked:?}"
+                    );
+                }
+                Some(taken)
+            }
+            Err(error) => {
+                tracing::warn!(
+                    "the watchdog {device}: its timeout cannot be set to {asked:?}: {error}; \
+                     remove timeout from the watchdog block, or load its driver with another one"
+                );
+                None
             }
         }
     }
@@ -91,7 +125,7 @@ fn hurry(every: Duration, timeout: Duration) -> Option<String> {
     (every > most).then(|| {
         format!(
             "it waits for {timeout:?} and is fed every {every:?}, so that one lost probe may restart the \
-             box; write probe: \"{}ms\" or less in the watchdog block, or give its driver a longer timeout",
+             box; write probe: \"{}ms\" or less, or a longer timeout, in the watchdog block",
             most.as_millis()
         )
     })

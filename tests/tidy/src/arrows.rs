@@ -21,7 +21,11 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["firmware/subject", "firmware/websocket"],
     ),
     ("firmware/ledger", &["firmware/clock"]),
-    ("board-support/linux", &["board-support/board"]),
+    ("board-support/patience", &[]),
+    (
+        "board-support/linux",
+        &["board-support/board", "board-support/patience"],
+    ),
     (
         "firmware/broker",
         &[
