@@ -20,6 +20,9 @@ pub(crate) struct Output {
     under_way: Option<bool>,
     /// Who wants to know how it went.
     askers: Vec<String>,
+    /// When its safe state, which it could not be switched to, is tried again; how often it was.
+    again: Option<Instant>,
+    tries: u32,
 }
 
 /// What is known of a line.
@@ -28,11 +31,14 @@ enum Known {
     Nothing,
     /// It was switched to that.
     Is(bool),
-    /// It could not be switched to that: how it is now nobody knows, and it is not tried again
-    /// until somebody wants something.
+    /// It could not be switched to that: how it is now nobody knows. Its safe state is tried again
+    /// and again, another one not until somebody wants something.
     Not(bool),
 }
 
+/// Between two attempts to bring it to its safe state, at first and at most.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+const AGAIN_AFTER_MAX: Duration = Duration::from_secs(30);
 /// Requests that wait for one switch.
 const ASKERS_MAX: usize = 16;
 
@@ -70,6 +76,8 @@ impl Output {
             known: Known::Nothing,
             under_way: None,
             askers: Vec::new(),
+            again: None,
+            tries: 0,
         }
     }
 
@@ -92,6 +100,9 @@ impl Output {
             Some(_) => Known::Not(on),
         };
         self.known = done.map_or(self.known, known);
+        if fault.is_none() {
+            (self.again, self.tries) = (None, 0);
+        }
         Outcome {
             // Those who want something newer wait for that.
             askers: if fault.is_some() || done == Some(self.wanted) {
@@ -131,6 +142,23 @@ impl Output {
         if self.until.is_some_and(|until| now >= until) {
             self.go_safe("max_on");
         }
+        self.try_again(now);
+    }
+
+    /// What could not be made safe must not stay so because it failed once.
+    fn try_again(&mut self, now: Instant) {
+        let is_unsafe = self.known == Known::Not(self.safe) && self.wanted == self.safe;
+        if !is_unsafe || self.under_way.is_some() {
+            self.again = None;
+            return;
+        }
+        let pause = (AGAIN_AFTER * 2_u32.pow(self.tries.min(5))).min(AGAIN_AFTER_MAX);
+        let again = *self.again.get_or_insert(now + pause);
+        if now >= again {
+            self.again = None;
+            self.tries += 1;
+            self.known = Known::Nothing;
+        }
     }
 
     /// Nobody can command it any more.
@@ -148,7 +176,7 @@ impl Output {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.until
+        self.until.into_iter().chain(self.again).min()
     }
 
     /// `None`: nobody knows.
@@ -339,6 +367,30 @@ mod tests {
         assert_eq!(relay.switch(), Some(false), "the end tries once more");
         assert_eq!(relay.switched(None).changed, Some("stop"));
         assert_eq!(relay.shown(), Some(false));
+    }
+
+    #[test]
+    fn a_safe_state_that_failed_is_tried_until_it_holds() {
+        let mut heater = output(Some(30), LinkLoss::Safe);
+        heater.command(at(0), ON, None);
+        heater.switch();
+        heater.switched(None);
+        heater.time(at(30));
+        let mut tried = Vec::new();
+        for second in 30..200 {
+            heater.time(at(second));
+            if heater.switch() == Some(false) {
+                tried.push(second - 30);
+                heater.switched(Some("input/output error"));
+            }
+        }
+        assert_eq!(tried.get(..5), Some(&[0, 2, 5, 10, 19][..]), "{tried:?}");
+        assert!(tried.last().is_some_and(|last| *last > 130), "{tried:?}");
+        let due = heater.deadline().unwrap();
+        heater.time(due);
+        assert_eq!(heater.switch(), Some(false));
+        assert_eq!(heater.switched(None).changed, Some("max_on"));
+        assert_eq!((heater.shown(), heater.deadline()), (Some(false), None));
     }
 
     #[test]
