@@ -8,13 +8,15 @@
 )]
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::{Client, ConnectOptions, connect};
 use interop::pair::Pair;
 use interop::streams::{ask, messages, text};
 use interop::{Kind, Proxy, Server, free_port, http_get, run, wait_for, wait_for_async};
 use serde_json::{Value, json};
+
+use crate::fleet::Fleet;
 
 mod faults;
 
@@ -169,8 +171,10 @@ async fn a_backlog_goes_in_the_order_wanted() {
             range(20..40).chain(range(0..20)).collect(),
         ),
     ];
-    for (order, want) in cases {
-        let mut it = Box::start(Kind::Real, &block(order));
+    let kinds = [Kind::Real, Kind::Hub];
+    let cases = cases.iter().flat_map(|case| kinds.map(|kind| (kind, case)));
+    for (kind, (order, want)) in cases {
+        let mut it = Box::start(kind, &block(order));
         it.is("settled");
         it.hub.kill();
         let leaf = client(&it.leaf).await;
@@ -180,13 +184,19 @@ async fn a_backlog_goes_in_the_order_wanted() {
         it.hub.restart();
         it.is("settled");
         let hub = client(&it.hub).await;
-        assert_eq!(at_hub(&hub).await, want, "{order}");
+        assert_eq!(at_hub(&hub).await, *want, "{} {order}", kind.name());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_new_goes_before_what_waited() {
-    let mut it = Box::start(Kind::Real, &block(""));
+    for kind in [Kind::Real, Kind::Hub] {
+        new_goes_first(kind).await;
+    }
+}
+
+async fn new_goes_first(kind: Kind) {
+    let mut it = Box::start(kind, &block(""));
     it.is("settled");
     it.hub.kill();
     let leaf = client(&it.leaf).await;
@@ -217,9 +227,15 @@ async fn what_is_new_goes_before_what_waited() {
 /// In an account with users, over a line that costs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_is_kept_and_shown() {
+    for kind in [Kind::Real, Kind::Hub] {
+        budget_is_kept(kind).await;
+    }
+}
+
+async fn budget_is_kept(kind: Kind) {
     let accounts = "accounts { SHOP { jetstream: enabled, users: [ { user: u, password: u } ] } }";
     let budget = block("budget: \"20KB/month\"");
-    let it = Box::with(Kind::Real, &budget, accounts, ", account: SHOP");
+    let it = Box::with(kind, &budget, accounts, ", account: SHOP");
     it.is("settled");
     let options = ConnectOptions::with_user_and_password("u".into(), "u".into());
     let leaf = options.connect(it.leaf.url()).await.unwrap();
@@ -250,50 +266,56 @@ async fn a_budget_is_kept_and_shown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_box_does_what_it_was_told() {
-    let fill = "max_bytes: 64KB\n";
-    for (on_full, is_refused) in [
-        ("refuse", true),
-        ("drop_oldest", false),
-        ("drop_class", false),
-    ] {
-        let more = format!("{fill}on_full: {on_full}, priority: [\"sales.alarm\"]");
-        let mut it = Box::start(Kind::Real, &block(&more));
-        it.is("settled");
-        it.hub.kill();
-        let leaf = client(&it.leaf).await;
-        let body = "x".repeat(1_000);
-        let mut refused = 0;
-        for n in 0..300_u32 {
-            let subject = if n % 10 == 0 {
-                "sales.alarm"
-            } else {
-                "sales.tick"
-            };
-            let payload = format!("{n} {body}");
-            let ack = leaf.request(subject, payload.into()).await.unwrap();
-            let ack: Value = serde_json::from_slice(&ack.payload).unwrap();
-            refused += u32::from(!ack["error"].is_null());
+    for kind in [Kind::Real, Kind::Hub] {
+        for on_full in ["refuse", "drop_oldest", "drop_class"] {
+            fill_up(kind, on_full).await;
         }
-        assert_eq!(refused > 0, is_refused, "{on_full}: {refused}");
-        it.hub.restart();
-        it.is("settled");
-        let told = it.kept(0);
-        let hub = client(&it.hub).await;
-        let all = messages(&hub, STREAM).await;
-        let alarms = all
-            .iter()
-            .filter(|it| it["subject"] == "sales.alarm")
-            .count();
-        match on_full {
-            "refuse" => assert_eq!(all.len(), 300 - refused as usize),
-            "drop_oldest" => assert!(alarms < 15 && told["left_out"] != 0, "{alarms} {told}"),
-            _ => {
-                assert_eq!(alarms, 30, "{told}");
-                let left_out = 300 - all.len();
-                assert_eq!(told["left_out"], left_out, "{told}");
-                assert_eq!(told["dropped"][1]["messages"], left_out, "{told}");
-                assert_eq!(told["dropped"][0]["messages"], 0, "{told}");
-            }
+    }
+}
+
+/// Says 300 messages into a block that has room for some 60, every tenth an alarm; how many were
+/// refused.
+async fn overfill(leaf: &Client) -> usize {
+    let body = "x".repeat(1_000);
+    let mut refused = 0;
+    for n in 0..300_u32 {
+        let subject = if n % 10 == 0 {
+            "sales.alarm"
+        } else {
+            "sales.tick"
+        };
+        let payload = format!("{n} {body}");
+        let ack = leaf.request(subject, payload.into()).await.unwrap();
+        let ack: Value = serde_json::from_slice(&ack.payload).unwrap();
+        refused += usize::from(!ack["error"].is_null());
+    }
+    refused
+}
+
+async fn fill_up(kind: Kind, on_full: &str) {
+    let more = format!("max_bytes: 64KB\non_full: {on_full}, priority: [\"sales.alarm\"]");
+    let mut it = Box::start(kind, &block(&more));
+    it.is("settled");
+    it.hub.kill();
+    let leaf = client(&it.leaf).await;
+    let refused = overfill(&leaf).await;
+    assert_eq!(refused > 0, on_full == "refuse", "{on_full}: {refused}");
+    it.hub.restart();
+    it.is("settled");
+    let told = it.kept(0);
+    let hub = client(&it.hub).await;
+    let all = messages(&hub, STREAM).await;
+    let is_alarm = |it: &&Value| it["subject"] == "sales.alarm";
+    let alarms = all.iter().filter(is_alarm).count();
+    match on_full {
+        "refuse" => assert_eq!(all.len(), 300 - refused),
+        "drop_oldest" => assert!(alarms < 15 && told["left_out"] != 0, "{alarms} {told}"),
+        _ => {
+            assert_eq!(alarms, 30, "{told}");
+            let left_out = 300 - all.len();
+            assert_eq!(told["left_out"], left_out, "{told}");
+            assert_eq!(told["dropped"][1]["messages"], left_out, "{told}");
+            assert_eq!(told["dropped"][0]["messages"], 0, "{told}");
         }
     }
 }
@@ -323,6 +345,58 @@ async fn blocks_come_and_go_with_a_reload() {
     it.until("the rest", |told| told["arrived_messages"] == 2);
     let hub = client(&it.hub).await;
     assert_eq!(at_hub(&hub).await, ["0", "1", "2", "4", "3"]);
+}
+
+/// What waits for the line is what the hub's registry shows of the box.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_is_in_the_report_of_the_box() {
+    let ota = Fleet::new().block("");
+    let mut it = Box::with(Kind::Hub, &block(""), &ota, "");
+    it.is("settled");
+    it.hub.kill();
+    let leaf = client(&it.leaf).await;
+    say(&leaf, "sales.a", 0..7).await;
+    it.kept(7);
+    let told = wait_for("the box to say so", BOUND, || {
+        let mut command = std::process::Command::new(Kind::Leaf.binary());
+        command.args(["config", "--json", "status", "-c"]);
+        let ended = run(command.arg(it.leaf.dir().join("server.conf")));
+        let told: Value = serde_json::from_str(&ended.text).ok()?;
+        (told["backlog"]["messages"] == 7).then(|| told["backlog"].clone())
+    });
+    assert!(told["bytes"].as_u64().unwrap() > 7, "{told}");
+    assert!(told["oldest_s"].is_u64(), "{told}");
+}
+
+/// How fast a backlog gets to the hub, told and not judged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backlog_of_twenty_thousand_gets_there() {
+    const COUNT: u64 = 20_000;
+    for kind in [Kind::Real, Kind::Hub] {
+        let mut it = Box::start(kind, &block(""));
+        it.is("settled");
+        it.hub.kill();
+        let leaf = client(&it.leaf).await;
+        for n in 0..COUNT {
+            let payload = format!("{n:0128}");
+            leaf.publish("sales.a", payload.into()).await.unwrap();
+        }
+        leaf.flush().await.unwrap();
+        it.kept(COUNT);
+        it.hub.restart();
+        it.until("the drain to begin", |told| told["arrived_messages"] != 0);
+        let begun = Instant::now();
+        it.is("settled");
+        let took = begun.elapsed();
+        interop::say(&format!(
+            "{}: {COUNT} messages of 128 bytes arrived in {took:.1?}, {:.0} a second",
+            kind.name(),
+            COUNT as f64 / took.as_secs_f64()
+        ));
+        let hub = client(&it.hub).await;
+        let info = ask(&hub, &format!("$JS.API.STREAM.INFO.{STREAM}"), json!({})).await;
+        assert_eq!(info["state"]["messages"], COUNT, "{info}");
+    }
 }
 
 #[test]

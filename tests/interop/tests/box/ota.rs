@@ -78,89 +78,96 @@ fn says(server: &Server, words: &[&str], want: &str) {
     assert!(ended.status.success(), "{words:?}: {}", ended.text);
 }
 
-#[test]
-fn people_at_the_box_change_it_whether_it_runs_or_not() {
-    let fleet = Fleet::new();
-    let plain = "listen: \"127.0.0.1:-1\"\n";
-    let own = format!("{plain}{}", fleet.block(""));
-    let mut server = Server::start(Kind::Leaf, &Setup::config(&own));
-    let dir = server.dir().to_owned();
-    let put = |version: u64, more: &str| {
-        let path = dir.join(format!("{version}.frond"));
-        std::fs::write(&path, fleet.bundle(version, &format!("{plain}{more}"))).unwrap();
+const PLAIN: &str = "listen: \"127.0.0.1:-1\"\n";
+
+/// A box with nothing in its own file but how it is changed, and bundles that lie beside it.
+struct Still {
+    fleet: Fleet,
+    server: Server,
+}
+
+impl Still {
+    fn start() -> Self {
+        let fleet = Fleet::new();
+        let own = format!("{PLAIN}{}", fleet.block(""));
+        let server = Server::start(Kind::Leaf, &Setup::config(&own));
+        Self { fleet, server }
+    }
+
+    /// A bundle; its path.
+    fn put(&self, version: u64, more: &str) -> String {
+        let path = self.server.dir().join(format!("{version}.frond"));
+        let bundle = self.fleet.bundle(version, &format!("{PLAIN}{more}"));
+        std::fs::write(&path, bundle).unwrap();
         path.display().to_string()
-    };
-    says(&server, &["status"], "in force  the box's own file");
-    let first = put(1, "max_payload: 2000000\n");
-    says(&server, &["check", &first], "it would be taken here");
+    }
+}
+
+#[test]
+fn people_at_a_box_that_runs_change_it() {
+    let it = Still::start();
+    let server = &it.server;
+    says(server, &["status"], "in force  the box's own file");
+    let first = it.put(1, "max_payload: 2000000\n");
+    says(server, &["check", &first], "it would be taken here");
     says(
-        &server,
+        server,
         &["diff", &first],
         "changes while it runs: max_payload",
     );
-    std::fs::write(dir.join("x.frond"), fleet.forged(9, plain)).unwrap();
-    let forged = config(
-        &server,
-        &["check", &dir.join("x.frond").display().to_string()],
-    );
+    let forged = server.dir().join("x.frond");
+    std::fs::write(&forged, it.fleet.forged(9, PLAIN)).unwrap();
+    let forged = config(server, &["check", &forged.display().to_string()]);
     assert!(forged.text.contains("is not signed by"), "{}", forged.text);
     assert_eq!(forged.status.code(), Some(1));
-    says(
-        &server,
-        &["apply", &first],
-        "version 1 is on trial for 30 s",
-    );
-    logged(&server, "version 1 is confirmed");
-    let idle = config(&server, &["confirm"]);
+    says(server, &["apply", &first], "version 1 is on trial for 30 s");
+    logged(server, "version 1 is confirmed");
+    let idle = config(server, &["confirm"]);
     assert!(
         idle.text.contains("there is nothing to confirm"),
         "{}",
         idle.text
     );
     says(
-        &server,
+        server,
         &["rescue", "--keep"],
         "version 1 is the rescue configuration",
     );
+}
 
-    // Nobody runs: it is tried at the next start.
-    server.terminate();
-    says(&server, &["status"], "state     not running");
-    let second = put(2, "max_payload: 3000000\n");
+#[test]
+fn people_at_a_box_that_does_not_run_change_it_for_its_next_start() {
+    let mut it = Still::start();
+    let first = it.put(1, "max_payload: 2000000\n");
     says(
-        &server,
-        &["apply", &second],
-        "it is tried at the next start of frond",
+        &it.server,
+        &["apply", &first],
+        "version 1 is on trial for 30 s",
     );
-    server.restart();
-    logged(&server, "version 2 is confirmed");
-    says(&server, &["history"], "rollback 1  version 1");
-    says(&server, &["rollback"], "version 1 is on trial");
-    logged(&server, "version 1 is confirmed");
-    says(&server, &["--json", "status"], "\"floor\":2");
+    logged(&it.server, "version 1 is confirmed");
+    it.server.terminate();
+    says(&it.server, &["status"], "state     not running");
+    let next = "it is tried at the next start of frond";
+    let second = it.put(2, "max_payload: 3000000\n");
+    says(&it.server, &["apply", &second], next);
+    it.server.restart();
+    logged(&it.server, "version 2 is confirmed");
+    says(&it.server, &["history"], "rollback 1  version 1");
+    says(&it.server, &["rollback"], "version 1 is on trial");
+    logged(&it.server, "version 1 is confirmed");
+    says(&it.server, &["--json", "status"], "\"floor\":2");
 
     // What does not start after all makes way at once, and the process goes on.
-    server.terminate();
+    it.server.terminate();
     let port = free_port();
-    let third = put(3, &format!("http: \"127.0.0.1:{port}\"\n"));
-    says(
-        &server,
-        &["apply", &third],
-        "it is tried at the next start of frond",
-    );
+    let third = it.put(3, &format!("http: \"127.0.0.1:{port}\"\n"));
+    says(&it.server, &["apply", &third], next);
     let taken = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
-    server.restart();
-    assert!(
-        server
-            .log()
-            .contains("version 3 of the configuration does not start"),
-        "{}",
-        server.log()
-    );
-    says(
-        &server,
-        &["status"],
-        "failed    version 3: it does not start",
-    );
+    it.server.restart();
+    let log = it.server.log();
+    let told = "version 3 of the configuration does not start";
+    assert!(log.contains(told), "{log}");
+    let failed = "failed    version 3: it does not start";
+    says(&it.server, &["status"], failed);
     drop(taken);
 }

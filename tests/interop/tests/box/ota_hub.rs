@@ -3,6 +3,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "tests fail by panicking, and write files"
 )]
@@ -18,13 +19,14 @@ use serde_json::Value;
 
 const BOUND: Duration = Duration::from_secs(30);
 const WINDOW: Duration = Duration::from_secs(30);
-const SOURCE: &str = "source { bucket: FROND_CONFIG, domain: hub, registry: FROND_FLEET }";
+pub(crate) const SOURCE: &str =
+    "source { bucket: FROND_CONFIG, domain: hub, registry: FROND_FLEET }";
 
 fn logged(server: &Server, words: &str) {
     wait_for(words, BOUND, || server.log().contains(words).then_some(()));
 }
 
-fn hub(kind: Kind) -> (Server, u16) {
+pub(crate) fn hub(kind: Kind) -> (Server, u16) {
     let port = free_port();
     let config = format!(
         "listen: \"127.0.0.1:-1\"\njetstream {{ store_dir: \"$DIR/js\", domain: hub }}\n\
@@ -34,7 +36,7 @@ fn hub(kind: Kind) -> (Server, u16) {
 }
 
 /// What a box has, but for the way its configuration is changed.
-fn config(hub: u16, http: u16, more: &str) -> String {
+pub(crate) fn config(hub: u16, http: u16, more: &str) -> String {
     format!(
         "listen: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:{http}\"\n\
          jetstream {{ store_dir: \"$DIR/js\", domain: shop }}\n\
@@ -50,7 +52,7 @@ fn plain(hub: u16, more: &str) -> String {
     )
 }
 
-fn in_dir(server: &Server, text: &str) -> String {
+pub(crate) fn in_dir(server: &Server, text: &str) -> String {
     text.replace("$DIR", &server.dir().display().to_string())
 }
 
@@ -60,7 +62,7 @@ fn fleet_says(words: &[&str], hub: &Server, bundle: &Path) -> Ended {
     run(command.args(["--server", &hub.url()]))
 }
 
-fn publish(fleet: &Fleet, hub: &Server, version: u64, text: &str) {
+pub(crate) fn publish(fleet: &Fleet, hub: &Server, version: u64, text: &str) {
     let bundle = hub.dir().join(format!("{version}.frond"));
     std::fs::write(&bundle, fleet.bundle(version, text)).unwrap();
     let ended = fleet_says(&["publish"], hub, &bundle);
@@ -116,74 +118,111 @@ fn shown(http: &str, condition: &str, code: &str) {
     });
 }
 
+/// Boxes that a bad configuration is meant for, and a client of each that is let in before.
+struct Victims {
+    hub: Server,
+    port: u16,
+    boxes: Vec<(Server, u16)>,
+    clients: Vec<async_nats::Client>,
+}
+
+/// Each cannot be well with what it is told, for another reason.
+const NAMES: [&str; 3] = ["cut-off", "locked-out", "blind"];
+
+fn users(names: &[&str]) -> String {
+    let users = names
+        .iter()
+        .map(|name| format!("{{ user: {name}, password: {name} }}"));
+    let users = users.collect::<Vec<_>>().join(", ");
+    format!("authorization {{ users: [ {users} ] }}")
+}
+
+impl Victims {
+    async fn start(fleet: &Fleet) -> Self {
+        let (hub, port) = hub(Kind::Real);
+        let boxes = NAMES.map(|name| {
+            let http = free_port();
+            let source = format!("user: keeper, password: keeper, {SOURCE}");
+            let block = fleet.block(&source).replace("till-7", name);
+            let both = users(&["keeper", "till"]);
+            let own = format!("{}{block}", config(port, http, &both));
+            (Server::start(Kind::Leaf, &Setup::config(&own)), http)
+        });
+        let mut clients = Vec::new();
+        for (leaf, _) in &boxes {
+            let options = ConnectOptions::with_user_and_password("till".into(), "till".into());
+            clients.push(options.connect(leaf.url()).await.unwrap());
+            logged(leaf, "attached account");
+        }
+        Self {
+            hub,
+            port,
+            boxes: boxes.into(),
+            clients,
+        }
+    }
+
+    /// Tells each what it cannot be well with.
+    fn harm(&self, fleet: &Fleet) {
+        let [cut_off, locked_out, blind] = [0, 1, 2].map(|at: usize| self.boxes[at].1);
+        let bad = [
+            config(free_port(), cut_off, &users(&["keeper", "till"])),
+            config(self.port, locked_out, &users(&["keeper"])),
+            config(self.port, blind, &users(&["till"])),
+        ];
+        for (((leaf, _), name), text) in self.boxes.iter().zip(NAMES).zip(&bad) {
+            let bundle = self.hub.dir().join(format!("{name}.frond"));
+            let sealed = fleet.bundle_for(name, 1, &in_dir(leaf, text));
+            std::fs::write(&bundle, sealed).unwrap();
+            let ended = fleet_says(&["publish"], &self.hub, &bundle);
+            assert!(ended.status.success(), "{}", ended.text);
+        }
+        for (leaf, _) in &self.boxes {
+            logged(leaf, "runs on trial");
+        }
+    }
+
+    /// Waits until all are as they were, and have said why.
+    fn are_back(&self, begun: Instant, bound: Duration) {
+        let why = [
+            "uplink: none of 1",
+            "clients: 0 of 1 users",
+            "probe: the box cannot log in",
+        ];
+        for ((leaf, _), why) in self.boxes.iter().zip(why) {
+            let left = bound.saturating_sub(begun.elapsed());
+            wait_for("the box to go back", left, || {
+                leaf.log()
+                    .contains("the box's own file is in force again")
+                    .then_some(())
+            });
+            let log = leaf.log();
+            assert!(log.contains("is given up: not confirmed in time"), "{log}");
+            assert!(log.contains(why), "{why:?} is missing:\n{log}");
+            assert!(!log.contains("version 1 is confirmed"), "{log}");
+        }
+        println!("back after {:?}", begun.elapsed());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cuts_the_line_or_locks_users_out_goes_back_by_itself() {
     let fleet = Fleet::new();
-    let (hub, port) = hub(Kind::Real);
-    let users = |names: &[&str]| {
-        let users = names
-            .iter()
-            .map(|name| format!("{{ user: {name}, password: {name} }}"));
-        let users = users.collect::<Vec<_>>().join(", ");
-        format!("authorization {{ users: [ {users} ] }}")
-    };
-    let start = |more: &str| {
-        let http = free_port();
-        let source = format!("user: keeper, password: keeper, {SOURCE}");
-        let both = users(&["keeper", "till"]);
-        let block = fleet.block(&source).replace("till-7", more);
-        let own = format!("{}{block}", config(port, http, &both));
-        (Server::start(Kind::Leaf, &Setup::config(&own)), http)
-    };
-    let boxes = [start("cut-off"), start("locked-out"), start("blind")];
-    let mut clients = Vec::new();
-    for (leaf, _) in &boxes {
-        let options = ConnectOptions::with_user_and_password("till".into(), "till".into());
-        clients.push(options.connect(leaf.url()).await.unwrap());
-        logged(leaf, "attached account");
-    }
-    let bad = [
-        config(free_port(), boxes[0].1, &users(&["keeper", "till"])),
-        config(port, boxes[1].1, &users(&["keeper"])),
-        config(port, boxes[2].1, &users(&["till"])),
-    ];
-    let names = ["cut-off", "locked-out", "blind"];
-    for (((leaf, _), name), text) in boxes.iter().zip(names).zip(&bad) {
-        let bundle = hub.dir().join(format!("{name}.frond"));
-        let sealed = fleet.bundle_for(name, 1, &in_dir(leaf, text));
-        std::fs::write(&bundle, sealed).unwrap();
-        let ended = fleet_says(&["publish"], &hub, &bundle);
-        assert!(ended.status.success(), "{}", ended.text);
-    }
-    for (leaf, _) in &boxes {
-        logged(leaf, "runs on trial");
-    }
+    let victims = Victims::start(&fleet).await;
+    victims.harm(&fleet);
     let (begun, bound) = (Instant::now(), WINDOW + Duration::from_secs(10));
-    let page = format!("127.0.0.1:{}", boxes[0].1);
+    let page = format!("127.0.0.1:{}", victims.boxes[0].1);
     shown(&page, "updating", "configuration_trying");
     let url = format!("http://{page}/status");
-    Browser::default().picture(&url, (1100, 1400), "status-updating-desk");
-    let why = [
-        "uplink: none of 1",
-        "clients: 0 of 1 users",
-        "probe: the box cannot log in",
-    ];
-    for ((leaf, _), why) in boxes.iter().zip(why) {
-        let left = bound.saturating_sub(begun.elapsed());
-        wait_for("the box to go back", left, || {
-            leaf.log()
-                .contains("the box's own file is in force again")
-                .then_some(())
-        });
-        let log = leaf.log();
-        assert!(log.contains("is given up: not confirmed in time"), "{log}");
-        assert!(log.contains(why), "{why:?} is missing:\n{log}");
-        assert!(!log.contains("version 1 is confirmed"), "{log}");
-    }
-    println!("back after {:?}", begun.elapsed());
+    let pictures = |name: &str| {
+        Browser::default().picture(&url, (1100, 1400), &format!("{name}-desk"));
+        Browser::default().picture(&url, (390, 1600), &format!("{name}-phone"));
+    };
+    pictures("status-updating");
+    victims.are_back(begun, bound);
     shown(&page, "degraded", "configuration_rolled_back");
-    Browser::default().picture(&url, (1100, 1400), "status-rolled-back-desk");
-    for client in &clients {
+    pictures("status-rolled-back");
+    for client in &victims.clients {
         interop::wait_for_async("the client to be there again", BOUND, async || {
             client.flush().await.ok()
         })

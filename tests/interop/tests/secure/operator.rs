@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and read files"
 )]
 
+mod appliance;
 mod clusters;
 mod delegated;
 mod realm;
