@@ -217,7 +217,9 @@ impl System {
             let result = match check {
                 Check::Listeners if self.frond.service.is_serving() => Ok(()),
                 Check::Listeners => Err("frond does not serve".to_owned()),
-                Check::Probe | Check::Clients | Check::Uplink | Check::Hub => trial.look(check),
+                Check::Probe | Check::Clients | Check::Uplink | Check::Hub | Check::Streams => {
+                    trial.look(check)
+                }
             };
             trial.note(self.now(), check, result);
         }
