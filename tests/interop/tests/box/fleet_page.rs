@@ -93,7 +93,7 @@ async fn boxes_that_are_well_say_so() {
             "30 boxes",
             "sim-0029",
             "lamp online",
-            "Settled",
+            "All well",
             "48 °C",
         ],
     );
