@@ -104,7 +104,7 @@ mod tests {
             ("bucket: X, registry: X", "used twice"),
             ("user: nobody", "nobody"),
             ("account: nowhere", "nowhere"),
-            ("account: $G, user: a", "not both"),
+            ("account: \"$G\", user: a", "not both"),
             ("colour: red", "unknown field"),
         ] {
             let said = read(block).unwrap_err();

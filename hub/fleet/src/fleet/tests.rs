@@ -73,8 +73,13 @@ fn name(at: usize) -> String {
 
 impl World {
     fn new(natures: Vec<Nature>) -> Self {
+        Self::with(natures, crate::limits::SILENT_SECONDS)
+    }
+
+    /// Who says nothing for so many seconds is silent.
+    fn with(natures: Vec<Nature>, silent_s: i64) -> Self {
         let mut world = Self {
-            fleet: Fleet::default(),
+            fleet: Fleet::new(silent_s),
             now_s: MONDAY,
             coming: Vec::new(),
             held: std::collections::BTreeMap::new(),
@@ -155,7 +160,7 @@ impl World {
                 self.held.insert(key.to_owned(), value);
             }
             (Bucket::Registry, _) => {}
-            (Bucket::Rollouts, _) if self.is_stuck => return self.stuck.push(ticket),
+            (Bucket::Rollouts, "current") if self.is_stuck => return self.stuck.push(ticket),
             (Bucket::Rollouts, "bundle") => {
                 self.kept = Some((Vec::new(), value.unwrap()));
             }
@@ -189,7 +194,26 @@ impl World {
         for (_, at, said) in now {
             self.say(at, self.now_s, &said);
         }
+        if self.now_s % 10 == 0 {
+            self.speak();
+        }
         self.take(Input::Time);
+    }
+
+    /// Everybody who is alive says the same again.
+    fn speak(&mut self) {
+        for at in 0..self.natures.len() {
+            let is_told = self.held.contains_key(&format!("device.{}", name(at)));
+            let is_mute = match self.natures[at] {
+                Nature::Gone => true,
+                Nature::Falls | Nature::Dies => is_told,
+                Nature::Good | Nature::Bad | Nature::Slow => false,
+            };
+            if !is_mute && let Some(known) = self.fleet.boxes().get(&name(at)) {
+                let said = serde_json::to_value(&known.status).unwrap();
+                self.say(at, self.now_s, &said);
+            }
+        }
     }
 
     fn seconds_until(&mut self, most: usize, is_so: impl Fn(&Rollout) -> bool) -> usize {

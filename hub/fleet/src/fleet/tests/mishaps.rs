@@ -2,32 +2,14 @@
 
 use super::*;
 
-/// Everybody who is alive says the same again.
-fn speak(world: &mut World) {
-    for at in 0..world.natures.len() {
-        let is_told = world.held.contains_key(&format!("device.{}", name(at)));
-        if is_told && matches!(world.natures[at], Nature::Falls | Nature::Dies) {
-            continue;
-        }
-        let known = world.fleet.boxes().get(&name(at)).unwrap();
-        let said = serde_json::to_value(&known.status).unwrap();
-        world.say(at, world.now_s, &said);
-    }
-}
-
 #[test]
 fn boxes_that_are_not_heard_again_stop_it() {
     for nature in [Nature::Falls, Nature::Dies] {
-        let mut world = World::new(vec![nature; 20]);
-        world.fleet.boxes = Boxes::new(60);
-        speak(&mut world);
+        let mut world = World::with(vec![nature; 20], 60);
         let waves = vec![Wave::Count(1), Wave::Percent(50), Wave::Percent(100)];
         world.start(Plan { waves, ..quick() });
         for _ in 0..400 {
             world.second();
-            if world.now_s % 10 == 0 {
-                speak(&mut world);
-            }
         }
         let rollout = world.fleet.rollout().unwrap();
         assert!(
