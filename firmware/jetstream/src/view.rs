@@ -82,6 +82,8 @@ pub struct StreamView<'a> {
 pub struct StreamSummary<'a> {
     /// Its name.
     pub name: &'a str,
+    /// Whether it is on the disk, and there after a start.
+    pub is_on_disk: bool,
     /// Messages it holds.
     pub messages: u64,
     /// What they add up to in bytes.
@@ -220,6 +222,7 @@ fn summary(host: &Host) -> StreamSummary<'_> {
     let contents = &host.stream.contents;
     StreamSummary {
         name: &host.stream.config.name,
+        is_on_disk: host.stream.config.storage == Storage::File,
         messages: contents.messages(),
         bytes: contents.bytes(),
         first_time: contents.oldest().map(|(_, time)| time),

@@ -19,8 +19,10 @@ pub enum Check {
     Uplink,
     /// The hub has taken this box's word that it runs the configuration.
     Hub,
-    /// Messages are stored, as they were before.
+    /// JetStream is on, as it was before: what is published can be kept.
     Streams,
+    /// What was kept before is there.
+    Kept,
 }
 
 /// What must be well, and since when all of it is.
@@ -48,6 +50,7 @@ impl Check {
             Self::Uplink => "uplink",
             Self::Hub => "hub",
             Self::Streams => "streams",
+            Self::Kept => "kept",
         }
     }
 }

@@ -62,6 +62,8 @@ struct World {
     is_well: bool,
     events: Vec<String>,
     restarts: usize,
+    /// Whether JetStream was on before a configuration, and is on with it.
+    store: (bool, bool),
 }
 
 fn settings(soak: Duration) -> Settings {
@@ -91,6 +93,7 @@ impl World {
             is_well: true,
             events: Vec::new(),
             restarts: 0,
+            store: (false, false),
         }
     }
 
@@ -112,7 +115,11 @@ impl World {
     }
 
     fn bundle(&mut self, bytes: Vec<u8>) {
-        let (origin, ask) = (Origin::Hub, None);
+        self.bundle_from(Origin::Hub, bytes);
+    }
+
+    fn bundle_from(&mut self, origin: Origin, bytes: Vec<u8>) {
+        let ask = None;
         let now = self.now();
         self.updater
             .handle(now, Input::Bundle { origin, bytes, ask });
@@ -125,6 +132,11 @@ impl World {
             self.updater
                 .handle(now, Input::Health { of, check, result });
         }
+        let now = self.now();
+        let result = self.store.1.then_some(()).ok_or("off".to_owned());
+        let check = Check::Streams;
+        self.updater
+            .handle(now, Input::Health { of, check, result });
         self.carry_out();
     }
 
@@ -145,7 +157,8 @@ impl World {
             let now = self.now();
             match output {
                 Output::Check(choice, _) if self.silent != Silent::Checks => {
-                    let needs = Ok(vec![Check::Probe]);
+                    let store = self.store.0.then_some(Check::Streams);
+                    let needs = Ok([Check::Probe].into_iter().chain(store).collect());
                     self.updater.handle(now, Input::Checked(choice, needs));
                 }
                 Output::Apply(_) if self.silent != Silent::Applies => {
@@ -320,4 +333,29 @@ fn a_record_with_everything_at_its_most_is_read_again() {
     };
     let read = Record::decode(&record.encode()).unwrap();
     assert_eq!(read, record);
+}
+
+#[test]
+fn what_leaves_out_the_store_is_not_confirmed_unless_somebody_brings_it_by_hand() {
+    let mut world = World::new(5);
+    world.store = (true, true);
+    world.bundle(fleet::good(1));
+    world.seconds(40);
+    assert_eq!(world.active(), 1);
+    world.store = (true, false);
+    world.bundle(fleet::good(2));
+    world.seconds(70);
+    assert_eq!(world.active(), 1, "{:?}", world.events);
+    // That it was there is remembered where nobody has seen it yet.
+    world.start();
+    world.store = (false, false);
+    world.bundle(fleet::good(3));
+    world.seconds(70);
+    assert_eq!(world.active(), 1, "{:?}", world.events);
+    world.bundle_from(Origin::Hand, window_of(4, None));
+    world.seconds(40);
+    assert_eq!(world.active(), 4, "{:?}", world.events);
+    world.bundle(window_of(5, None));
+    world.seconds(40);
+    assert_eq!(world.active(), 5, "{:?}", world.events);
 }

@@ -145,6 +145,8 @@ pub struct Sight {
     pub listeners: Result<(), String>,
     /// Whether JetStream is on.
     pub jetstream: bool,
+    /// Accounts and names of the streams on the disk.
+    pub streams: BTreeSet<(String, String)>,
     /// Whether the clock is believed.
     pub clock_trusted: bool,
     /// How the box itself is.

@@ -217,9 +217,12 @@ impl System {
             let result = match check {
                 Check::Listeners if self.frond.service.is_serving() => Ok(()),
                 Check::Listeners => Err("frond does not serve".to_owned()),
-                Check::Probe | Check::Clients | Check::Uplink | Check::Hub | Check::Streams => {
-                    trial.look(check)
-                }
+                Check::Probe
+                | Check::Clients
+                | Check::Uplink
+                | Check::Hub
+                | Check::Streams
+                | Check::Kept => trial.look(check),
             };
             trial.note(self.now(), check, result);
         }

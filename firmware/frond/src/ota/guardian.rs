@@ -67,6 +67,8 @@ pub(crate) struct Guardian {
     sight: Option<Sight>,
     /// Who was there before the configuration on trial; unknown after a start.
     before: Option<BTreeSet<String>>,
+    /// And the streams.
+    kept_before: Option<BTreeSet<(String, String)>>,
     /// What was checked is started when it was seen who is there now.
     to_start: Option<Choice>,
     /// Where what is being checked came from.
@@ -116,6 +118,7 @@ impl Guardian {
             folder: ota.source.folder.as_deref().map(Folder::new),
             sight: None,
             before: None,
+            kept_before: None,
             to_start: None,
             origin: Origin::Hand,
             own_client: Err("it is not connected yet".to_owned()),

@@ -34,20 +34,12 @@ pub(crate) enum Step {
     None,
     /// Something more is to be said.
     Say(Wish),
-    /// The probe is over; whether it was stored, when it went well.
-    Over(Result<Depth, String>),
+    /// The probe is over.
+    Over(Result<(), String>),
 }
 
-/// How deep a probe went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// It came back as a message.
-    Echoed,
-    /// It was stored, and read back.
-    Stored,
-}
-
-const STREAM: &str = "FROND_PROBE";
+/// What it is kept in.
+pub(crate) const STREAM: &str = "FROND_PROBE";
 /// "JetStream not enabled for account"
 const NO_JETSTREAM: u64 = 10039;
 
@@ -97,7 +89,7 @@ impl Probe {
         if letter.subject == self.subject {
             let is_ours = letter.payload == self.nonce().into_bytes();
             return if self.state == State::Echoing && is_ours {
-                self.over(Ok(Depth::Echoed))
+                self.over(Ok(()))
             } else {
                 Step::None
             };
@@ -131,7 +123,7 @@ impl Probe {
                 let data = answer.pointer("/message/data").and_then(Value::as_str);
                 let same = data == Some(&BASE64.encode(self.nonce().as_bytes()));
                 let result = if same {
-                    Ok(Depth::Stored)
+                    Ok(())
                 } else {
                     Err("a message comes back changed".to_owned())
                 };
@@ -146,7 +138,7 @@ impl Probe {
         }
     }
 
-    fn over(&mut self, result: Result<Depth, String>) -> Step {
+    fn over(&mut self, result: Result<(), String>) -> Step {
         self.state = State::Idle;
         Step::Over(result)
     }

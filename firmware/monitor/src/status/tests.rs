@@ -46,6 +46,7 @@ fn remote(state: &'static str) -> Remote {
 fn stored(max_bytes: u64, fault: Option<StreamFault<'_>>) -> Stored<'_> {
     let stream = StreamSummary {
         name: "ORDERS",
+        is_on_disk: true,
         messages: 3,
         bytes: 150,
         first_time: None,

@@ -111,6 +111,9 @@ impl Updater {
             record.lines = lines(&trying.gate.well());
         } else if trying.trial.candidate.origin != Origin::Hand {
             record.lines = lines(&trying.gate.needs());
+        } else {
+            // Who brings it by hand needs no streams in it; where it has some they count again.
+            record.lines.retain(|it| *it != Check::Streams);
         }
         record.win(self.now_s(now));
         self.save(now, None, record, Then::Confirm);
@@ -140,11 +143,11 @@ pub(super) fn mark_after(trial: &Trial) -> Duration {
     Duration::from_millis(trial.candidate.window_ms) / MARKS_PER_WINDOW
 }
 
-/// The lines to the hub among them; clients come and go.
+/// The lines to the hub among them, and that messages are kept; clients and streams come and go.
 fn lines(checks: &[Check]) -> Vec<Check> {
     let is_line = |check: &Check| match check {
-        Check::Uplink | Check::Hub => true,
-        Check::Listeners | Check::Probe | Check::Clients | Check::Streams => false,
+        Check::Uplink | Check::Hub | Check::Streams => true,
+        Check::Listeners | Check::Probe | Check::Clients | Check::Kept => false,
     };
     checks.iter().copied().filter(is_line).collect()
 }

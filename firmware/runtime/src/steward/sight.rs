@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -41,6 +42,7 @@ pub(super) async fn look(core: Rc<Core>, news: UnboundedSender<News>) {
             clients: clients.collect(),
             listeners: Ok(()),
             jetstream: view.streams.is_some(),
+            streams: streams(&view),
             clock_trusted: core.clock().trust() == Trust::Trusted,
             vitals: Vitals {
                 backlog: Backlog::of(&forwards, lines.map(|it| wide(it.pending_bytes)).sum()),
@@ -78,6 +80,20 @@ fn disk(view: &View<'_>) -> Option<(u64, u64)> {
     let streams = view.streams?;
     let used = streams.machine.view().usage().storage;
     Some((used, streams.limits.file_bytes_max))
+}
+
+/// Those that are there after a start as well.
+fn streams(view: &View<'_>) -> BTreeSet<(String, String)> {
+    let machine = view.streams.map(|it| it.machine.view());
+    let accounts = machine
+        .into_iter()
+        .flat_map(|it| it.accounts().map(move |account| (it, account)));
+    let named = accounts.flat_map(|(machine, account)| {
+        let all = machine.summaries(account.tenant);
+        let kept = all.filter(|it| it.is_on_disk);
+        kept.map(move |it| (account.name.to_owned(), it.name.to_owned()))
+    });
+    named.collect()
 }
 
 fn wide(bytes: usize) -> u64 {

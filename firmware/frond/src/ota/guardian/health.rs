@@ -1,8 +1,11 @@
+use std::collections::BTreeSet;
+
 use frond_clock::Now;
 use frond_ota::{Check, Input, Origin};
 use frond_runtime::steward::{Loud, Sight, Wish};
 
 use super::Guardian;
+use crate::ota::probe::STREAM;
 use crate::ota::watch::Watch;
 
 impl Guardian {
@@ -25,13 +28,12 @@ impl Guardian {
                 let on_trial = self.on_trial();
                 let of = core::mem::replace(&mut self.probed, on_trial);
                 if before.is_err() {
-                    self.health(now, of, Check::Streams, before.clone());
                     self.health(now, of, Check::Probe, before);
                 }
             }
             Err(why) => {
                 let why = format!("the box cannot log in at itself: {why}");
-                for check in [Check::Probe, Check::Streams, Check::Hub] {
+                for check in [Check::Probe, Check::Hub] {
                     self.health(now, self.on_trial(), check, Err(why.clone()));
                 }
             }
@@ -61,6 +63,8 @@ impl Guardian {
         let clients = self.clients(&sight);
         self.health(now, of, Check::Uplink, uplink);
         self.health(now, of, Check::Clients, clients);
+        self.health(now, of, Check::Streams, stored(&sight));
+        self.health(now, of, Check::Kept, self.kept(&sight));
         let listeners = sight.listeners.clone();
         self.health(now, of, Check::Listeners, listeners);
         self.sight = Some(sight);
@@ -105,6 +109,11 @@ impl Guardian {
                 needs.push(Check::Hub);
             }
         }
+        let kept = self.sight.as_ref().map(streams_of).unwrap_or_default();
+        if !kept.is_empty() {
+            needs.push(Check::Kept);
+        }
+        self.kept_before = Some(kept);
         let clients = self.sight.as_ref().map(|it| it.clients.clone());
         let clients = clients.unwrap_or_default();
         if !clients.is_empty() {
@@ -112,6 +121,20 @@ impl Guardian {
         }
         self.before = Some(clients);
         needs
+    }
+
+    /// What of the streams that were there before is missing: users make and delete some at any
+    /// time, but not all that an account has. After a start nobody knows which there were.
+    fn kept(&self, sight: &Sight) -> Result<(), String> {
+        let is = streams_of(sight);
+        let Some(before) = &self.kept_before else {
+            return if is.is_empty() {
+                Err("none of the streams that were here is there".to_owned())
+            } else {
+                Ok(())
+            };
+        };
+        still_there(before, &is)
     }
 
     pub(super) fn lost(&mut self, now: Now, why: String) {
@@ -122,5 +145,59 @@ impl Guardian {
         }
         self.own_client = Err(why);
         self.look_at = now.mono;
+    }
+}
+
+type Streams = BTreeSet<(String, String)>;
+
+fn stored(sight: &Sight) -> Result<(), String> {
+    if sight.jetstream {
+        return Ok(());
+    }
+    Err("JetStream is off, and was on before: nothing that is published is kept".to_owned())
+}
+
+/// The probe makes its own where it is not.
+fn streams_of(sight: &Sight) -> Streams {
+    let all = sight.streams.iter().filter(|(_, name)| name != STREAM);
+    all.cloned().collect()
+}
+
+fn still_there(before: &Streams, is: &Streams) -> Result<(), String> {
+    let accounts: BTreeSet<&str> = before.iter().map(|(account, _)| &**account).collect();
+    for account in accounts {
+        let mut all = before.iter().filter(|(of, _)| of == account);
+        if !all.any(|it| is.contains(it)) {
+            return Err(format!(
+                "none of the streams that account {account} had is there"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams(all: &[(&str, &str)]) -> Streams {
+        let owned = |(account, name): &(&str, &str)| ((*account).to_owned(), (*name).to_owned());
+        all.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn streams_come_and_go_but_not_all_of_an_account() {
+        let before = streams(&[("A", "ORDERS"), ("A", "OTHER"), ("B", "ORDERS")]);
+        let fewer = streams(&[("A", "OTHER"), ("B", "ORDERS"), ("C", "NEW")]);
+        assert_eq!(still_there(&before, &fewer), Ok(()));
+        assert_eq!(still_there(&streams(&[]), &fewer), Ok(()));
+        // Another folder, or another account: streams of these names may even be made anew.
+        for lost in [
+            streams(&[]),
+            streams(&[("A", "ORDERS"), ("A", "OTHER")]),
+            streams(&[("A", "NEW"), ("B", "ORDERS")]),
+        ] {
+            assert!(still_there(&before, &lost).is_err(), "{lost:?}");
+        }
     }
 }

@@ -3,7 +3,7 @@ use frond_ota::{Check, Input, Origin};
 use frond_runtime::steward::{Letter, Loud, Wish};
 
 use super::Guardian;
-use crate::ota::probe::{Depth, Step};
+use crate::ota::probe::Step;
 use crate::ota::watch::Told;
 
 impl Guardian {
@@ -35,18 +35,7 @@ impl Guardian {
         match self.probe.take(letter) {
             Step::None => {}
             Step::Say(wish) => self.out.push_back(wish),
-            Step::Over(result) => {
-                let of = self.probed;
-                let stored = match &result {
-                    Ok(Depth::Stored) => Ok(()),
-                    Ok(Depth::Echoed) => {
-                        Err("nothing is stored any more: JetStream is off".to_owned())
-                    }
-                    Err(why) => Err(why.clone()),
-                };
-                self.health(now, of, Check::Probe, result.map(|_| ()));
-                self.health(now, of, Check::Streams, stored);
-            }
+            Step::Over(result) => self.health(now, self.probed, Check::Probe, result),
         }
     }
 
