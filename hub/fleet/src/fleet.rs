@@ -16,7 +16,7 @@ mod driving;
 #[cfg(test)]
 mod tests;
 
-use driving::{BUNDLE_KEY, Errand, wake};
+use driving::{BundleIs, Errand, wake};
 
 /// The boxes of a hub, and the one rollout there may be.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub struct Fleet {
     is_caught_up: bool,
     rollout: Option<Rollout>,
     bundle: Option<Arc<[u8]>>,
+    bundle_is: BundleIs,
     next_ticket: u64,
     /// Puts that are under way.
     puts: Vec<(u64, Errand)>,
@@ -62,6 +63,7 @@ impl Fleet {
             is_caught_up: false,
             rollout: None,
             bundle: None,
+            bundle_is: BundleIs::Kept,
             next_ticket: 1,
             puts: Vec::new(),
             turn: None,
@@ -80,7 +82,7 @@ impl Fleet {
     /// Takes one input.
     pub fn handle(&mut self, now: Now, input: Input) {
         let now_s = seconds(now);
-        let is_report = matches!(input, Input::Report { .. });
+        let is_of_one = matches!(input, Input::Report { .. } | Input::Wrote(..));
         match input {
             Input::Report { name, said, .. } if Leaves::is_key(&name) => {
                 self.leaves.take(&name, &said);
@@ -106,8 +108,12 @@ impl Fleet {
             Input::Wrote(ticket, result) => self.wrote(ticket, result),
             Input::Time => {}
         }
-        // A thousand boxes speak in ten seconds: what becomes of all of them is looked at each second.
-        if is_report && self.looked_s == now_s {
+        // A thousand boxes speak in ten seconds, and are told in one: what becomes of all of them is
+        // looked at each second.
+        if is_of_one && self.looked_s == now_s && self.unanswered.is_empty() {
+            if self.is_written() {
+                self.carry_out();
+            }
             let next = wake(now, 1);
             self.wake = Some(self.wake.map_or(next, |wake| wake.min(next)));
             return;
@@ -224,14 +230,17 @@ impl Fleet {
         if self.rollout.as_ref().is_some_and(|it| !it.is_over()) {
             return Err(refused(409, "another rollout is under way: abort it first"));
         }
+        if self.takes_back() {
+            let why = "what the last rollout told is still taken back: ask again";
+            return Err(refused(409, why));
+        }
         let freight = Freight::read(&bundle).map_err(|why| refused(400, &why))?;
         let rollout = Rollout::begin(freight, plan, &self.boxes, now_s);
         let rollout = rollout.map_err(|why| refused(400, &why))?;
         let (version, all) = (rollout.version(), rollout.counts().all);
         self.rollout = Some(rollout);
-        let bundle: Arc<[u8]> = bundle.into();
-        self.bundle = Some(Arc::clone(&bundle));
-        self.put(Bucket::Rollouts, BUNDLE_KEY, Some(bundle), Errand::Keep);
+        self.bundle = Some(bundle.into());
+        self.bundle_is = BundleIs::New;
         self.withdrawals_left = WITHDRAWALS_MAX;
         self.is_dirty = true;
         let text = format!("version {version} is brought to {all} boxes");
@@ -245,6 +254,7 @@ impl Fleet {
         change: impl FnOnce(&mut Rollout) -> Result<Vec<Want>, String>,
     ) -> Result<String, Refused> {
         let none = || refused(404, "nothing was ever rolled out");
+        self.tell_no_more();
         let rollout = self.rollout.as_mut().ok_or_else(none)?;
         let wants = change(rollout).map_err(|why| refused(409, &why))?;
         self.wants.extend(wants);
@@ -255,12 +265,17 @@ impl Fleet {
 
     /// Another one drove it before.
     fn go_on_with(&mut self, rollout: &[u8], bundle: Vec<u8>) {
-        let Ok(rollout) = serde_json::from_slice::<Rollout>(rollout) else {
-            return;
+        let rollout = match serde_json::from_slice::<Rollout>(rollout) {
+            Ok(rollout) => rollout,
+            Err(error) => {
+                let text = format!("what was kept of a rollout cannot be read: {error}");
+                return self.tell("lost", 0, text, true);
+            }
         };
         let is_it = Freight::read(&bundle).is_ok_and(|it| it.digest == rollout.freight.digest);
         if !rollout.is_over() && !is_it {
-            return;
+            let text = "what was kept beside a rollout is not its bundle: nobody goes on with it";
+            return self.tell("lost", rollout.version(), text.to_owned(), true);
         }
         self.bundle = Some(bundle.into());
         // It is as it was written down.

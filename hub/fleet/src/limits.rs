@@ -8,6 +8,8 @@ pub const STATUS_BYTES_MAX: usize = 64 * 1024;
 pub const SILENT_SECONDS: i64 = 300;
 /// Puts that are under way at the same time.
 pub const PUTS_MAX: usize = 32;
+/// Boxes that wait for such a put.
+pub const WANTS_MAX: usize = 1024;
 /// Starts of a box that are remembered to tell a copy of it.
 pub const STARTS_MAX: usize = 8;
 /// A copy is told of for so many seconds after both were heard.
@@ -48,9 +50,6 @@ pub const ANSWER_BYTES_MAX: usize = 512 * 1024;
 pub const ROLLOUT_BYTES_MAX: usize = 900 * 1024;
 /// Bytes that a member of a rollout may come to need beside those it has at the start.
 pub const MEMBER_BYTES_MORE: usize = 48;
-/// Boxes speak every ten seconds: one that was not heard for so long is looked at before a rollout
-/// goes on.
-pub const QUIET_SECONDS: i64 = 45;
 /// A box that is silent, and was last heard within so many seconds of being told, did not bear it.
 pub const BORNE_SECONDS: i64 = 600;
 /// How often it is tried to take back what a box was told.

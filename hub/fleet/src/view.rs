@@ -155,6 +155,10 @@ impl<'a> RolloutView<'a> {
 fn stand(rollout: &Rollout, now_s: i64) -> (&'static str, &str, Option<i64>) {
     match &rollout.phase {
         Phase::Telling => match rollout.plan.may_tell(now_s) {
+            (true, _) if rollout.proves_nothing() => {
+                let why = "no box of this wave is there: it waits for one of them";
+                ("telling", why, None)
+            }
             (true, _) => ("telling", "", None),
             (false, opens_s) => ("waiting", "", opens_s),
         },

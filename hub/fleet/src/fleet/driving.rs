@@ -1,12 +1,13 @@
 //! What comes of a rollout: it is written down, boxes are told, and each step is said.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use frond_clock::{Instant, Now};
 
 use super::{Fleet, refused};
-use crate::limits::{PUTS_MAX, SAVE_EVERY_SECONDS};
+use crate::limits::{PUTS_MAX, SAVE_EVERY_SECONDS, WANTS_MAX};
 use crate::rollout::Want;
 use crate::{Bucket, Output, Phase, Rollout, Step};
 
@@ -15,19 +16,32 @@ use crate::{Bucket, Output, Phase, Rollout, Step};
 pub(super) enum Errand {
     Tell(String),
     Withdraw(String),
-    /// The rollout, or its bundle.
+    /// The rollout.
     Keep,
+    /// Its bundle.
+    KeepBundle,
+}
+
+/// Where the bundle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BundleIs {
+    /// Here only.
+    New,
+    /// On its way to the hub's disk.
+    UnderWay,
+    /// There, or there is none.
+    Kept,
 }
 
 /// The key under which a rollout is kept.
 const KEY: &str = "current";
 /// And the bundle it brings.
-pub(super) const BUNDLE_KEY: &str = "bundle";
+const BUNDLE_KEY: &str = "bundle";
 
 impl Fleet {
     pub(super) fn look(&mut self, now: Now, now_s: i64) {
         self.wake = None;
-        let free = PUTS_MAX.saturating_sub(self.puts.len() + self.wants.len());
+        let free = WANTS_MAX.saturating_sub(self.wants.len());
         if self.is_caught_up
             && let Some(rollout) = &mut self.rollout
         {
@@ -35,6 +49,7 @@ impl Fleet {
             let (wants, is_news) = rollout.step(now_s, &self.boxes, free);
             let is_other = rollout.phase != before || rollout.wave != wave;
             self.wake = rollout.wakes_s(now_s).map(|at| wake(now, at - now_s));
+            let is_telling = !wants.is_empty();
             self.wants.extend(wants);
             self.is_dirty |= is_news;
             if is_other {
@@ -42,27 +57,73 @@ impl Fleet {
                 self.wake = Some(now.mono);
                 self.tell_phase();
             }
-            self.told_wave(free);
+            self.told_wave(is_telling);
+            if self.rollout.as_ref().is_some_and(Rollout::is_over) {
+                self.tell_no_more();
+            }
         }
         // What was decided is on the hub's disk before anything comes of it.
+        self.keep_bundle();
         self.save(now, now_s);
-        if self.turn.is_none() {
+        if self.is_written() {
             self.carry_out();
             self.save(now, now_s);
         }
-        if self.turn.is_none() {
+        if self.is_written() {
             let answers = self.unanswered.drain(..);
             let answers = answers.map(|(ask, answer)| Output::Answer(ask, answer));
             self.out.extend(answers);
         }
     }
 
+    /// Whether all that was decided is on the hub's disk, and what is brought as well.
+    pub(super) fn is_written(&self) -> bool {
+        let phase = self.rollout.as_ref().map(|it| &it.phase);
+        let is_saved = phase.is_none() || self.saved_phase.as_ref() == phase;
+        is_saved && self.turn.is_none() && self.bundle_is == BundleIs::Kept
+    }
+
+    fn keep_bundle(&mut self) {
+        if self.bundle_is == BundleIs::New {
+            self.bundle_is = BundleIs::UnderWay;
+            let bundle = self.bundle.clone();
+            self.put(Bucket::Rollouts, BUNDLE_KEY, bundle, Errand::KeepBundle);
+        }
+    }
+
+    /// Who was to be told and was not yet shall not be: nor is anything taken back from there.
+    pub(super) fn tell_no_more(&mut self) {
+        let named = |want: &Want| match want {
+            Want::Tell(name) => Some(name.clone()),
+            Want::Withdraw(_) => None,
+        };
+        let untold: BTreeSet<String> = self.wants.iter().filter_map(named).collect();
+        self.wants.retain(|want| match want {
+            Want::Tell(_) => false,
+            Want::Withdraw(name) => !untold.contains(name),
+        });
+        for name in &untold {
+            if let Some(member) = self.member(name) {
+                member.told_s = None;
+                member.fate = crate::Fate::Untold;
+            }
+        }
+    }
+
+    /// Whether something that a former rollout told is still to be taken back.
+    pub(super) fn takes_back(&self) -> bool {
+        let mut wants = self.wants.iter();
+        let mut puts = self.puts.iter();
+        wants.any(|it| matches!(it, Want::Withdraw(_)))
+            || puts.any(|(_, it)| matches!(it, Errand::Withdraw(_)))
+    }
+
     /// Says once that all boxes of a wave are told.
-    fn told_wave(&mut self, free: usize) {
+    fn told_wave(&mut self, is_telling: bool) {
         let Some(rollout) = &self.rollout else { return };
         let size = rollout.size(rollout.wave);
         let is_told = rollout.counts_of(0, size).told == size;
-        if free == 0 || !is_told || self.wants.is_empty() || rollout.is_over() {
+        if !is_telling || !is_told || rollout.is_over() {
             return;
         }
         let (version, all) = (rollout.version(), rollout.order.len());
@@ -70,7 +131,7 @@ impl Fleet {
         self.tell("wave", version, text, false);
     }
 
-    fn carry_out(&mut self) {
+    pub(super) fn carry_out(&mut self) {
         while self.puts.len() < PUTS_MAX {
             match self.wants.pop_front() {
                 None => return,
@@ -123,11 +184,15 @@ impl Fleet {
     }
 
     fn done(&mut self, errand: &Errand) {
-        if let Errand::Withdraw(name) = errand
-            && let Some(member) = self.member(name)
-        {
-            member.is_taken_back = true;
-            self.is_dirty = true;
+        match errand {
+            Errand::Withdraw(name) => {
+                if let Some(member) = self.member(name) {
+                    member.is_taken_back = true;
+                    self.is_dirty = true;
+                }
+            }
+            Errand::KeepBundle => self.bundle_is = BundleIs::Kept,
+            Errand::Tell(_) | Errand::Keep => {}
         }
     }
 
@@ -149,10 +214,15 @@ impl Fleet {
                     self.wants.push_back(Want::Withdraw(name.clone()));
                 }
             }
-            Errand::Keep => {
+            Errand::Keep | Errand::KeepBundle => {
                 // It is written down with the next look, and who asked is told that it is not yet.
-                self.saved_phase = None;
-                let asked = is_turn.then(|| core::mem::take(&mut self.unanswered));
+                if *errand == Errand::Keep {
+                    self.saved_phase = None;
+                } else {
+                    self.bundle_is = BundleIs::New;
+                }
+                let is_asked = is_turn || *errand == Errand::KeepBundle;
+                let asked = is_asked.then(|| core::mem::take(&mut self.unanswered));
                 let refusal = format!("the hub does not write it down: {why}");
                 let answers = asked.into_iter().flatten();
                 let answers =

@@ -1,5 +1,5 @@
 use super::{Fate, Member, Rollout};
-use crate::limits::{BORNE_SECONDS, QUIET_SECONDS};
+use crate::limits::BORNE_SECONDS;
 use crate::{Boxes, Status};
 
 impl Rollout {
@@ -40,7 +40,7 @@ impl Rollout {
         let is_heard = seen_s >= told_s;
         if has_it {
             // One that fell silent soon after did not bear what it confirmed.
-            let is_fallen = is_silent && is_heard && seen_s - told_s < BORNE_SECONDS;
+            let is_fallen = is_silent && is_heard && seen_s - told_s < self.borne_s();
             return if is_fallen {
                 Fate::Late
             } else {
@@ -63,16 +63,23 @@ impl Rollout {
         }
     }
 
-    /// Whether a box that confirmed is not heard as it should be, and is not yet known to be silent:
-    /// it is waited for before more boxes are told.
-    pub(super) fn is_quiet(&self, now_s: i64, boxes: &Boxes) -> bool {
+    /// A box that is not heard any more so soon after it was told did not bear it: as long as its
+    /// wave takes and bakes.
+    fn borne_s(&self) -> i64 {
+        let bakes_s = self.plan.wave_s.saturating_add(self.plan.bake_s);
+        i64::try_from(bakes_s).map_or(i64::MAX, |it| it.max(BORNE_SECONDS))
+    }
+
+    /// Whether a box that confirmed was not heard since its wave has baked, and is not known to be
+    /// silent yet: it is waited for before more boxes are told.
+    pub(super) fn is_quiet(&self, baked_s: i64, now_s: i64, boxes: &Boxes) -> bool {
         self.members.iter().any(|(name, member)| {
             let Some((told_s, known)) = member.told_s.zip(boxes.get(name)) else {
                 return false;
             };
             let is_due = member.fate == Fate::Confirmed && !boxes.is_silent(known, now_s);
-            let is_new = known.seen_s - told_s < BORNE_SECONDS;
-            is_due && is_new && now_s - known.seen_s > QUIET_SECONDS
+            let is_new = known.seen_s - told_s < self.borne_s();
+            is_due && is_new && known.seen_s < baked_s
         })
     }
 }

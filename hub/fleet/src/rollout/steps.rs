@@ -25,7 +25,7 @@ impl Rollout {
         let wants = match self.phase {
             Phase::Telling if self.is_wave_over() => self.wave_over(now_s),
             Phase::Telling => self.tell(now_s, boxes, free),
-            Phase::Baking(until_s) if now_s >= until_s && !self.is_quiet(now_s, boxes) => {
+            Phase::Baking(until_s) if now_s >= until_s && !self.is_quiet(until_s, now_s, boxes) => {
                 self.wave += 1;
                 self.wave_began_s = now_s;
                 self.phase = Phase::Telling;
@@ -103,11 +103,25 @@ impl Rollout {
     }
 
     fn is_wave_over(&self) -> bool {
-        let wave = self.members_of(0, self.size(self.wave));
-        wave.into_iter().all(|it| match it.fate {
+        let mut told = self.members_of(0, self.size(self.wave));
+        let is_decided = told.all(|it| match it.fate {
             Fate::Untold | Fate::Pending => false,
             Fate::Absent | Fate::Confirmed | Fate::Failed(_) | Fate::Late => true,
-        })
+        });
+        is_decided && !self.proves_nothing()
+    }
+
+    /// Whether all that a wave adds say nothing, as at night, and boxes come after it: those would
+    /// have it before it is known to be good. It waits until one of them is there.
+    pub(crate) fn proves_nothing(&self) -> bool {
+        let size = self.size(self.wave);
+        let is_last = size >= self.order.len() || self.wave + 1 >= self.plan.waves.len();
+        let before = self.wave.checked_sub(1).map_or(0, |it| self.size(it));
+        let mut added = self.members_of(before, size).peekable();
+        self.wave > 0
+            && !is_last
+            && added.peek().is_some()
+            && added.all(|it| it.fate == Fate::Absent)
     }
 
     fn wave_over(&mut self, now_s: i64) -> Vec<Want> {

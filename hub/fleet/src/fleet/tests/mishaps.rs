@@ -104,3 +104,120 @@ fn a_rollout_that_cannot_be_kept_is_not_begun_and_answers_are_no_longer_than_mes
     }
     assert_eq!(count, 12_000);
 }
+
+/// The second wave is told at night: none of its boxes is there.
+#[test]
+fn a_wave_of_which_nobody_is_there_proves_nothing() {
+    let mut world = World::with(vec![Nature::Good; 20], 60);
+    let waves = vec![Wave::Count(1), Wave::Count(5), Wave::Percent(100)];
+    world.start(Plan {
+        waves,
+        bake_s: 100,
+        ..quick()
+    });
+    world.seconds_until(60, |it| matches!(it.phase, Phase::Baking(_)));
+    world.natures[1..5].fill(Nature::Gone);
+    for _ in 0..600 {
+        world.second();
+    }
+    let counts = world.counts();
+    assert_eq!((counts.told, counts.absent), (5, 4), "{counts:?}");
+    world.natures[3] = Nature::Good;
+    let bundle = world.held[&format!("device.{}", name(3))].clone();
+    world.told(3, bundle.as_deref());
+    world.seconds_until(300, Rollout::is_over);
+    assert_eq!(world.counts().confirmed, 17);
+}
+
+#[test]
+fn one_that_dies_while_it_bakes_is_counted_however_long_that_takes() {
+    let mut world = World::with(vec![Nature::Good; 20], 60);
+    let waves = vec![Wave::Count(1), Wave::Percent(100)];
+    world.start(Plan {
+        waves,
+        bake_s: 3_600,
+        ..quick()
+    });
+    for at in 0..4_000 {
+        if at == 1_800 {
+            world.natures[0] = Nature::Gone;
+        }
+        world.second();
+    }
+    assert_eq!(world.counts().told, 1);
+    let phase = &world.fleet.rollout().unwrap().phase;
+    assert!(matches!(phase, Phase::Stopped(_)), "{phase:?}");
+}
+
+/// The hub is slow: of many that are told at once few have it when somebody ends it.
+#[test]
+fn who_only_waits_to_be_told_is_not_when_it_is_ended() {
+    for question in [Question::Abort("ann".into()), Question::Pause("ann".into())] {
+        let mut world = World::new(vec![Nature::Good; 500]);
+        world.is_slow = true;
+        let waves = vec![Wave::Percent(100)];
+        world.start(Plan { waves, ..quick() });
+        assert_eq!(world.slow.len(), crate::limits::PUTS_MAX);
+        world.ask(question.clone()).unwrap();
+        world.is_slow = false;
+        for ticket in core::mem::take(&mut world.slow) {
+            world.take(Input::Wrote(ticket, Ok(())));
+        }
+        for _ in 0..10 {
+            world.second();
+        }
+        let told = world.counts().told;
+        assert!(told <= crate::limits::PUTS_MAX, "{question:?}: {told}");
+        let put = world.held.len();
+        assert!(put <= crate::limits::PUTS_MAX, "{question:?}: {put}");
+    }
+}
+
+#[test]
+fn what_is_still_taken_back_is_not_told_anew() {
+    let mut world = World::new(vec![Nature::Slow; 10]);
+    let waves = vec![Wave::Percent(100)];
+    world.start(Plan {
+        waves: waves.clone(),
+        ..quick()
+    });
+    world.second();
+    world.is_slow = true;
+    world.ask(Question::Abort("ann".into())).unwrap();
+    let again = || Question::Start(Box::new(quick()), bundle(8, Target::Everyone));
+    assert_eq!(world.ask(again()).unwrap_err().code, 409);
+    world.is_slow = false;
+    for ticket in core::mem::take(&mut world.slow) {
+        world.take(Input::Wrote(ticket, Ok(())));
+    }
+    world.second();
+    assert!(world.ask(again()).is_ok());
+}
+
+#[test]
+fn a_rollout_is_not_answered_for_before_its_bundle_is_kept() {
+    let mut world = World::new(vec![Nature::Good; 10]);
+    world.is_stuck = true;
+    let plan = Question::Start(Box::new(quick()), bundle(7, Target::Everyone));
+    world.take(Input::Asked(1, plan));
+    let [of_bundle, of_rollout] = world.stuck[..] else {
+        panic!("{:?}", world.stuck);
+    };
+    world.take(Input::Wrote(of_rollout, Ok(())));
+    world.second();
+    assert!(world.answers.is_empty() && world.held.is_empty());
+    world.take(Input::Wrote(of_bundle, Err("no space".to_owned())));
+    assert_eq!(world.answers.pop().unwrap().unwrap_err().code, 500);
+    world.is_stuck = false;
+    world.seconds_until(60, |it| matches!(it.phase, Phase::Baking(_)));
+    assert!(!world.kept.clone().unwrap().1.is_empty());
+}
+
+#[test]
+fn a_rollout_that_somebody_wrote_over_is_missed() {
+    let mut world = World::new(vec![Nature::Good; 10]);
+    let (rollout, bundle) = (b"{}".to_vec(), Vec::new());
+    world.take(Input::Kept { rollout, bundle });
+    assert_eq!(world.kinds(), ["lost"]);
+    assert!(world.steps[0].is_bad);
+}
