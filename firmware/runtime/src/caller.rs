@@ -24,6 +24,8 @@ pub struct Caller {
     buffer: Vec<u8>,
     inbox: String,
     asked: u64,
+    /// Bytes that the server takes in one message.
+    payload_bytes_max: usize,
     /// Came while an answer was waited for.
     early: VecDeque<Letter>,
 }
@@ -86,6 +88,7 @@ impl Caller {
             buffer: Vec::new(),
             inbox: format!("_INBOX.frond-fleet-{}-{}", std::process::id(), nanos()),
             asked: 0,
+            payload_bytes_max: usize::MAX,
             early: VecDeque::new(),
         }
     }
@@ -117,6 +120,10 @@ impl Caller {
         info: &str,
     ) -> Result<(), String> {
         let connect = connect_words(login, account, info)?;
+        let said: Value = serde_json::from_str(info).unwrap_or_default();
+        let most = said.get("max_payload").and_then(Value::as_u64);
+        let most = most.and_then(|it| usize::try_from(it).ok());
+        self.payload_bytes_max = most.filter(|it| *it > 0).unwrap_or(usize::MAX);
         self.say(connect.as_bytes())?;
         let until = Instant::now() + ANSWER_TIME;
         loop {
@@ -216,6 +223,12 @@ impl Caller {
         payload: &[u8],
     ) -> Result<(), String> {
         self.say(&publish_with(subject, reply, header, payload))
+    }
+
+    /// Bytes that the server takes in one message, header and all: it hangs up on more.
+    #[must_use]
+    pub const fn payload_bytes_max(&self) -> usize {
+        self.payload_bytes_max
     }
 
     /// The next message; `None`: none came in time.

@@ -258,6 +258,14 @@ impl Host {
             self.answers.push_back(answer);
             return Ok(());
         };
+        let most = self.caller.payload_bytes_max();
+        let answer = answer.and_then(|text| match text.len() {
+            length if length > most => {
+                let why = format!("the answer has {length} bytes, the hub takes {most}");
+                Err(Refused { code: 500, why })
+            }
+            _ => Ok(text),
+        });
         let nanos = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.service.answered(endpoint, nanos, &answer);
         match answer {
@@ -276,6 +284,12 @@ impl Host {
         header: &[u8],
         value: &[u8],
     ) -> Result<(), String> {
+        let (length, most) = (header.len() + value.len(), self.caller.payload_bytes_max());
+        if length > most {
+            let why = format!("{key} has {length} bytes, and it takes {most} in one message");
+            self.next_kept(ticket, &Err(why.clone()))?;
+            return self.take(Input::Wrote(ticket, Err(why)));
+        }
         let number = self.next;
         self.next += 1;
         self.puts.insert(number, (ticket, Instant::now()));
