@@ -131,6 +131,11 @@ impl Host {
     /// Asks for something, as a message would.
     pub(super) fn ask(&mut self, question: Question) -> Result<String, String> {
         self.take(Input::Asked(OURSELVES, question))?;
+        // What changes something is answered when it is written down.
+        let until = Instant::now() + PUT_TIME;
+        while self.answers.is_empty() && Instant::now() < until {
+            self.turn(until)?;
+        }
         let answer = self.answers.pop_front();
         let answer = answer.ok_or_else(|| "no answer".to_owned())?;
         answer.map_err(|refused| refused.why)

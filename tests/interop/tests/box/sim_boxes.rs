@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_nats::Client;
 use frond_ota::Sealed;
@@ -13,6 +14,8 @@ use interop::Server;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+/// They say the same again that often.
+const EVERY: Duration = Duration::from_secs(2);
 /// Boxes that share a connection.
 const SHARE: usize = 50;
 
@@ -32,6 +35,8 @@ pub(crate) struct SimBoxes {
     clients: Vec<Client>,
     tasks: Vec<JoinHandle<()>>,
     told: Arc<AtomicUsize>,
+    /// What each last said of itself.
+    said: Vec<Arc<Mutex<Value>>>,
 }
 
 pub(crate) fn name(at: usize) -> String {
@@ -45,22 +50,35 @@ impl SimBoxes {
             clients: Vec::new(),
             tasks: Vec::new(),
             told: Arc::default(),
+            said: Vec::new(),
         };
         for first in (0..count).step_by(SHARE) {
             let client = async_nats::connect(hub.url()).await.unwrap();
             for at in first..count.min(first + SHARE) {
                 let key = format!("$KV.FROND_CONFIG.device.{}", name(at));
                 let mut told = client.subscribe(key).await.unwrap();
-                boxes.says(&client, at, &json!({ "state": "idle" })).await;
+                let said = Arc::new(Mutex::new(json!({ "state": "idle" })));
+                boxes.said.push(Arc::clone(&said));
                 let (client, count) = (client.clone(), Arc::clone(&boxes.told));
+                let mut again = tokio::time::interval(EVERY);
                 boxes.tasks.push(tokio::spawn(async move {
-                    while let Some(message) = told.next().await {
+                    loop {
+                        let message = tokio::select! {
+                            message = told.next() => message,
+                            _ = again.tick() => {
+                                let last = said.lock().unwrap().clone();
+                                say(&client, at, &last).await;
+                                continue;
+                            }
+                        };
+                        let Some(message) = message else { return };
                         let Ok(sealed) = Sealed::decode(&message.payload) else {
                             continue;
                         };
                         count.fetch_add(1, Ordering::Relaxed);
-                        let said = decide(natures, at, &sealed);
-                        say(&client, at, &said).await;
+                        let decided = decide(natures, at, &sealed);
+                        said.lock().unwrap().clone_from(&decided);
+                        say(&client, at, &decided).await;
                     }
                 }));
             }
@@ -73,17 +91,14 @@ impl SimBoxes {
     /// One of them says something else of itself.
     pub(crate) async fn say(&self, at: usize, said: &Value) {
         let client = &self.clients[at / SHARE];
-        self.says(client, at, said).await;
+        self.said[at].lock().unwrap().clone_from(said);
+        say(client, at, said).await;
         client.flush().await.unwrap();
     }
 
     /// How many bundles came.
     pub(crate) fn told(&self) -> usize {
         self.told.load(Ordering::Relaxed)
-    }
-
-    async fn says(&self, client: &Client, at: usize, said: &Value) {
-        say(client, at, said).await;
     }
 }
 
