@@ -23,6 +23,7 @@ pub(crate) use host::Host;
 pub(crate) use keys::is_key;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
