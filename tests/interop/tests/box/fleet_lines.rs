@@ -50,7 +50,7 @@ fn a_stock_leaf_and_a_plain_frond_are_in_the_registry_and_boxes_once() {
         Kind::Hub,
         &Setup::config(&hub_config(leaves, http, "fleet {}")),
     );
-    let mut stock = leaf(Kind::Real, leaves, "server_name: \"stock leaf\"");
+    let mut stock = leaf(Kind::Real, leaves, "server_name: \"stock-leaf\"");
     let plain = leaf(Kind::Leaf, leaves, "server_name: plain");
     let block = Fleet::new().block(SOURCE);
     let _till = leaf(
@@ -58,11 +58,11 @@ fn a_stock_leaf_and_a_plain_frond_are_in_the_registry_and_boxes_once() {
         leaves,
         &format!("server_name: other-name\n{block}"),
     );
-    listed(&hub, "stock leaf", "up");
+    listed(&hub, "stock-leaf", "up");
     listed(&hub, "plain", "up");
     listed(&hub, "till-7", "idle");
     stock.kill();
-    listed(&hub, "stock leaf", "down");
+    listed(&hub, "stock-leaf", "down");
     listed(&hub, "plain", "up");
     let at = format!("127.0.0.1:{http}");
     let names = wait_for("the page's document", BOUND, || {
@@ -72,7 +72,7 @@ fn a_stock_leaf_and_a_plain_frond_are_in_the_registry_and_boxes_once() {
         let names: Vec<_> = leaves.iter().map(|it| it["name"].to_string()).collect();
         (names.len() == 2).then_some(names)
     });
-    assert_eq!(names, ["\"plain\"", "\"stock leaf\""]);
+    assert_eq!(names, ["\"plain\"", "\"stock-leaf\""]);
     let (_, root) = http_get(&at, "/");
     for page in ["./fleet", "./status"] {
         assert!(root.contains(&format!("href=\"{page}\"")), "{root}");

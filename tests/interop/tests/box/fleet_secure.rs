@@ -20,7 +20,7 @@ fn list(words: &[&str]) -> Ended {
 fn config(pki: &Pki, more: &str) -> String {
     format!(
         "listen: \"127.0.0.1:-1\"\njetstream {{ store_dir: \"$DIR/js\" }}\n\
-         tls {{ {} {more} }}\n\
+         tls {{ {}\n{more} }}\n\
          authorization {{ users: [ {{ user: fleet, password: fleet }} ] }}\n",
         pki.block("hub")
     )
