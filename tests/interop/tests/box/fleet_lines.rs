@@ -69,7 +69,8 @@ fn a_stock_leaf_and_a_plain_frond_are_in_the_registry_and_boxes_once() {
         let (_, body) = http_get(&at, "/fleet.json");
         let fleet: Value = serde_json::from_str(&body).ok()?;
         let leaves = fleet["leaves"].as_array()?.clone();
-        let names: Vec<_> = leaves.iter().map(|it| it["name"].to_string()).collect();
+        let mut names: Vec<_> = leaves.iter().map(|it| it["name"].to_string()).collect();
+        names.sort();
         (names.len() == 2).then_some(names)
     });
     assert_eq!(names, ["\"plain\"", "\"stock-leaf\""]);

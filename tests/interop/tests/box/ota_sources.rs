@@ -96,7 +96,7 @@ fn a_web_server_is_asked_and_trusted_for_nothing_but_its_certificate() {
     put(&fleet.forged(2, plain));
     logged(
         &leaf,
-        "a bundle from the web server is refused: it is not signed",
+        "a bundle from the web server is refused: the bundle is not signed",
     );
     put(&fleet.bundle(2, plain));
     logged(&leaf, "version 2 is confirmed");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 /// They say the same again that often.
-const EVERY: Duration = Duration::from_secs(2);
+const EVERY: Duration = Duration::from_secs(10);
 /// Boxes that share a connection.
 const SHARE: usize = 50;
 
