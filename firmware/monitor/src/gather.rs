@@ -324,11 +324,7 @@ fn link_row(view: &View<'_>, conn: Conn, status: &LinkStatus) -> Option<Connecti
         pending_bytes: line.pending_bytes,
         traffic: line.traffic,
         subscriptions: status.subscriptions.len(),
-        // What the other end called itself when it logged in: a hub doesn't.
-        name: match status.urls.is_empty() {
-            true => status.name.clone(),
-            false => String::new(),
-        },
+        name: status.name.clone(),
         name_tag: directory
             .find(&status.account)
             .map_or("", |id| directory.name_tag(id))
