@@ -83,7 +83,12 @@ fn subscriptions_without_a_limit_end_at_the_ceiling() {
     is_small(&server, RSS_BYTES_MAX, "with a flood of SUBs");
     // Modest use goes on.
     neighbour.say("SUB mine 1\r\nPUB mine 2\r\nok\r\n");
-    assert_eq!(neighbour.line(), "MSG mine 1 2");
+    let mut first = neighbour.line();
+    if first == "PING" {
+        // The server measures how far away it is.
+        first = neighbour.line();
+    }
+    assert_eq!(first, "MSG mine 1 2");
     assert_eq!(neighbour.line(), "ok");
 }
 
