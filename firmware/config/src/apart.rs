@@ -34,6 +34,9 @@ mod tests {
             .remotes
             .iter()
             .map(|it| it.deny_imports.join(" "));
-        assert_eq!(denied.collect::<Vec<_>>(), ["a.> b.> raw.>", "b.> a.> raw.>"]);
+        assert_eq!(
+            denied.collect::<Vec<_>>(),
+            ["a.> b.> raw.>", "b.> a.> raw.>"]
+        );
     }
 }

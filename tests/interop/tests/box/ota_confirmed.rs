@@ -97,9 +97,7 @@ async fn what_the_hubs_key_did_not_sign_is_not_confirmed() {
     }
     client.flush().await.unwrap();
     wait_for("the box to go back", BACK, || {
-        leaf.log()
-            .contains("version 2 is given up")
-            .then_some(())
+        leaf.log().contains("version 2 is given up").then_some(())
     });
     println!("back after {:?}", begun.elapsed());
     let log = leaf.log();
