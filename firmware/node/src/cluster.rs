@@ -89,8 +89,7 @@ impl Node {
     pub(crate) fn reload_routes(&mut self, now: Now, former: &Cluster) {
         let is_like = {
             let new = &self.config.cluster;
-            (&former.name, &former.pool_size, &former.accounts)
-                == (&new.name, &new.pool_size, &new.accounts)
+            (&former.name, &former.pool_size) == (&new.name, &new.pool_size)
                 && former.tls.is_some() == new.tls.is_some()
         };
         if is_like {

@@ -405,6 +405,19 @@ impl Mesh {
             }
         }
     }
+
+    /// Whether an account has a connection of its own now, and this is none for it.
+    pub(crate) fn has_moved_from(&self, place: &Place, account: &str) -> bool {
+        match place {
+            Place::Pool(_) => self.0.borrow().pins(account),
+            Place::Only | Place::Pinned(_) => false,
+        }
+    }
+
+    /// Whether there is still a connection for this account alone.
+    pub(crate) fn pins(&self, account: &str) -> bool {
+        self.0.borrow().pins(account)
+    }
 }
 
 impl State {

@@ -219,6 +219,9 @@ impl Session {
             .mesh
             .planned(|plan| (plan.ping_interval, plan.pings_outstanding_max));
         self.pulse.retune(interval, outstanding);
+        for met in self.accounts.values_mut() {
+            met.is_told = self.mesh.carries(&self.place, &met.name);
+        }
         let former = core::mem::take(&mut self.interests);
         let mut told_already = Vec::new();
         up.each_interest(&mut |change| self.tell(change, &mut told_already));
@@ -239,8 +242,21 @@ impl Session {
                 encode::route_sub(&mut out, name, origin, told.subject, queue);
             });
         up.out().extend_from_slice(&out);
-        let mesh = self.mesh.clone();
-        up.retain_wanted(&mut |wanted| mesh.planned(|plan| plan.may_export(wanted.subject)));
+        let (mesh, accounts, place) = (&self.mesh, &self.accounts, &self.place);
+        let has_moved = |account: AccountId| {
+            let met = accounts.get(&account);
+            met.is_some_and(|met| mesh.has_moved_from(place, &met.name))
+        };
+        up.retain_wanted(&mut |wanted| {
+            mesh.planned(|plan| plan.may_export(wanted.subject)) && !has_moved(wanted.account)
+        });
+    }
+
+    /// The peer gives an account a connection of its own, and tells there what it wants in it.
+    pub(crate) fn on_moved(&mut self, account: &str, up: &mut dyn Upcalls) {
+        if let Some(account) = self.find(account, up) {
+            up.retain_wanted(&mut |wanted| wanted.account != account);
+        }
     }
 
     /// The peer takes and gives other subjects than before: what it gives since, and did not, it

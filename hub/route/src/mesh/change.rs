@@ -9,12 +9,14 @@ impl Mesh {
     /// One route for each configured server and each account with a connection of its own.
     #[must_use]
     pub fn configured(&self) -> Vec<Box<dyn Link>> {
-        let targets = self.planned(|plan| plan.targets.clone());
-        self.routes_to(&targets)
+        let plan = self.plan();
+        let lanes = lanes(&plan.pinned);
+        self.routes_to(&plan.targets, &lanes)
     }
 
     /// Goes by another plan: who is to be dialed no more, as routes to them show it, and a route to
-    /// each that was not. Routes that are up learn of the rest by `reconfigured`.
+    /// each that was not, also for accounts that have a connection of their own from here on.
+    /// Routes that are up learn of the rest by `reconfigured`.
     #[must_use]
     pub fn change(&self, plan: Plan) -> (Vec<String>, Vec<Box<dyn Link>>) {
         let former = {
@@ -22,25 +24,24 @@ impl Mesh {
             state.logins += u64::from(!plan.asks_as(&state.plan));
             core::mem::replace(&mut state.plan, plan)
         };
-        let targets = self.planned(|plan| plan.targets.clone());
-        let without = |some: &[Target], others: &[Target]| -> Vec<Target> {
-            let new = some.iter().filter(|target| !others.contains(target));
-            new.cloned().collect()
-        };
-        let gone = without(&former.targets, &targets);
-        let come = without(&targets, &former.targets);
+        let plan = self.plan();
+        let gone = without(&former.targets, &plan.targets);
+        let come = without(&plan.targets, &former.targets);
+        let stay = without(&plan.targets, &come);
+        let pinned: Vec<_> = without(&plan.pinned, &former.pinned);
+        let pinned: Vec<_> = pinned.into_iter().map(Some).collect();
         let gone = gone.iter().map(ToString::to_string).collect();
-        (gone, self.routes_to(&come))
+        let mut dial = self.routes_to(&come, &lanes(&plan.pinned));
+        dial.extend(self.routes_to(&stay, &pinned));
+        (gone, dial)
     }
 
-    fn routes_to(&self, targets: &[Target]) -> Vec<Box<dyn Link>> {
-        let plan = self.plan();
-        let accounts = || core::iter::once(None).chain(plan.pinned.iter().map(Some));
+    fn routes_to(&self, targets: &[Target], lanes: &[Option<String>]) -> Vec<Box<dyn Link>> {
         let wanted = targets
             .iter()
-            .flat_map(|target| accounts().map(move |account| (target, account)));
+            .flat_map(|target| lanes.iter().map(move |lane| (target, lane)));
         wanted
-            .map(|(target, account)| self.route_to(target, account.cloned(), Reason::Configured))
+            .map(|(target, account)| self.route_to(target, account.clone(), Reason::Configured))
             .collect()
     }
 
@@ -48,4 +49,16 @@ impl Mesh {
     pub(crate) fn logins(&self) -> u64 {
         self.0.borrow().logins
     }
+}
+
+/// The connections to one server: that of all accounts, and one for each that has its own.
+fn lanes(pinned: &[String]) -> Vec<Option<String>> {
+    core::iter::once(None)
+        .chain(pinned.iter().cloned().map(Some))
+        .collect()
+}
+
+fn without<T: Clone + PartialEq>(some: &[T], others: &[T]) -> Vec<T> {
+    let left = some.iter().filter(|one| !others.contains(one));
+    left.cloned().collect()
 }

@@ -220,3 +220,28 @@ fn one_dialed_connection_at_a_time_fills_the_pool() {
     mesh.is_opened("NPEER", LinkId(4));
     assert_eq!(growers().collect::<Vec<_>>(), [2]);
 }
+
+/// spec: nats-server v2.15.1 server/reload.go `reloadClusterPoolAndAccounts`
+#[test]
+fn an_account_that_comes_to_a_plan_leaves_the_pool_and_is_dialed_for_alone() {
+    let plan = |pinned: &[&str]| {
+        let mut plan = Plan::configured(&Config::default(), None, 6222);
+        plan.pool_size = Some(2);
+        plan.pinned = pinned.iter().map(ToString::to_string).collect();
+        plan.targets = vec![Target::told("nats-route://127.0.0.1:1/").unwrap()];
+        plan
+    };
+    let mesh = Mesh::new(plan(&["A"]), "made up".to_owned());
+    assert_eq!(mesh.configured().len(), 2);
+    let pool = [Place::Pool(0), Place::Pool(1)];
+    let (gone, come) = mesh.change(plan(&["A", "B", "C"]));
+    assert_eq!((gone.len(), come.len()), (0, 2));
+    for place in &pool {
+        assert!(mesh.has_moved_from(place, "B") && !mesh.carries(place, "B"));
+        assert!(!mesh.has_moved_from(place, "D"));
+    }
+    let (gone, come) = mesh.change(plan(&["A"]));
+    assert_eq!((gone.len(), come.len()), (0, 0));
+    assert!(mesh.pins("A") && !mesh.pins("B"));
+    assert!(pool.iter().any(|place| mesh.carries(place, "B")));
+}

@@ -5,7 +5,7 @@ use core::time::Duration;
 use frond_broker::{Level, Upcalls};
 use frond_clock::Now;
 
-use super::{Reason, Route, Side, State};
+use super::{Dialed, Reason, Route, Side, State};
 use crate::limits::{
     BACKOFF_MAX, DIAL_GRACE, DIAL_TIMEOUT, JITTER, RECONNECT_INTERVAL, TOLD_KEPT_FOR,
 };
@@ -52,38 +52,28 @@ impl Route {
         let backs_off = self.mesh.planned(|plan| plan.connect_backoff);
         let jitter = u64::try_from(JITTER.as_nanos()).unwrap_or(u64::MAX);
         let jitter = Duration::from_nanos(up.random().below(jitter));
-        let was_up = dialed.attempts == 0;
         let down_since = *dialed.down_since.get_or_insert(now.mono);
         dialed.reason.age();
         let account = dialed.account.as_deref();
         if let Reason::Told { server_id, .. } = &dialed.reason {
             self.mesh.expect(server_id, account);
         }
-        let pause = match &dialed.reason {
-            // The first attempt after a loss comes soon.
-            Reason::Told { .. } | Reason::Further { .. } if was_up => jitter,
-            Reason::Told { server_id, .. } if dialed.attempts > retries => {
-                // An operator who says how often means it.
-                if retries > 0 || now.mono.since(down_since) >= TOLD_KEPT_FOR {
-                    self.mesh.give_up(server_id, account);
-                    self.state = State::Ended;
-                    return up.detach();
-                }
-                rarer(dialed.attempts) + jitter
+        // The pool grows again when the first connection is there again.
+        let is_alone = matches!(&dialed.reason, Reason::Further { server_id, .. }
+            if dialed.attempts > 0 && !self.mesh.has(server_id));
+        let down = now.mono.since(down_since);
+        let pause = dialed.pause(down, retries, backs_off);
+        let pause = pause.filter(|_| !is_alone);
+        let Some(pause) = pause else {
+            if let Reason::Told { server_id, .. } = &dialed.reason {
+                self.mesh.give_up(server_id, account);
             }
-            // The pool grows again when the first connection is there again.
-            Reason::Further { server_id, .. } if !self.mesh.has(server_id) => {
-                self.state = State::Ended;
-                return up.detach();
-            }
-            Reason::Configured if backs_off && !dialed.has_been_up => rarer(dialed.attempts),
-            Reason::Configured | Reason::Further { .. } | Reason::Told { .. } => {
-                RECONNECT_INTERVAL + jitter
-            }
+            self.state = State::Ended;
+            return up.detach();
         };
         self.complain(words, up);
         self.state = State::Waiting {
-            until: now.mono + pause,
+            until: now.mono + pause + jitter,
         };
     }
 
@@ -139,6 +129,28 @@ impl Route {
     }
 }
 
+impl Dialed {
+    /// The pause before the next dial of what was lost so long ago; `None`: there is none.
+    ///
+    /// spec: nats-server v2.15.1 server/route.go `connectToRoute`
+    fn pause(&self, down: Duration, retries: u64, backs_off: bool) -> Option<Duration> {
+        let was_up = self.attempts == 0;
+        match &self.reason {
+            // The first attempt after a loss comes soon.
+            Reason::Told { .. } | Reason::Further { .. } if was_up => Some(Duration::ZERO),
+            Reason::Told { .. } if self.attempts > retries => {
+                // An operator who says how often means it.
+                let is_over = retries > 0 || down >= TOLD_KEPT_FOR;
+                (!is_over).then(|| rarer(self.attempts))
+            }
+            Reason::Configured if backs_off && !self.has_been_up => Some(rarer(self.attempts)),
+            Reason::Configured | Reason::Further { .. } | Reason::Told { .. } => {
+                Some(RECONNECT_INTERVAL)
+            }
+        }
+    }
+}
+
 /// The pause after so many attempts in vain.
 fn rarer(attempts: u64) -> Duration {
     let doublings = u32::try_from(attempts.min(6)).unwrap_or(6);
@@ -148,10 +160,52 @@ fn rarer(attempts: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Target;
 
     #[test]
     fn who_is_not_there_is_dialed_ever_more_rarely() {
         let seconds = [1, 2, 3, 4, 5, 6, 1_000].map(|attempts| rarer(attempts).as_secs());
         assert_eq!(seconds, [1, 2, 4, 8, 16, 30, 30]);
+    }
+
+    /// Seconds before each further attempt, for as long as there is one.
+    fn pauses(reason: &Reason, retries: u64, backs_off: bool) -> Vec<u64> {
+        let target = Target::told("nats-route://127.0.0.1:1/").unwrap();
+        let mut dialed = Dialed::new(target, None, reason.clone());
+        let mut down = Duration::ZERO;
+        let mut pauses = Vec::new();
+        while pauses.len() < 1_000 {
+            dialed.attempts += 1;
+            let Some(pause) = dialed.pause(down, retries, backs_off) else {
+                break;
+            };
+            pauses.push(pause.as_secs());
+            down += pause;
+        }
+        pauses
+    }
+
+    /// spec: nats-server v2.15.1 server/route.go `connectToRoute`
+    #[test]
+    fn who_was_only_heard_of_is_dialed_as_often_as_the_operator_says() {
+        let told = Reason::Told {
+            server_id: "NPEER".to_owned(),
+            gossip: 0,
+        };
+        assert_eq!(pauses(&told, 3, false), [1, 1, 1]);
+        assert_eq!(pauses(&told, 1, true), [1]);
+        let sensible = pauses(&told, 0, false);
+        assert_eq!(sensible[..6], [1, 2, 4, 8, 16, 30]);
+        let kept: u64 = sensible.iter().sum();
+        assert!(kept >= TOLD_KEPT_FOR.as_secs() && sensible.len() < 1_000);
+    }
+
+    #[test]
+    fn who_is_configured_is_dialed_for_ever() {
+        for retries in [0, 3] {
+            assert_eq!(pauses(&Reason::Configured, retries, false), [1; 1_000]);
+            let rare = pauses(&Reason::Configured, retries, true);
+            assert_eq!((rare.len(), rare[0], rare[999]), (1_000, 1, 30));
+        }
     }
 }

@@ -296,6 +296,7 @@ impl Route {
         }
         if !info.route_acc_add_reqid.is_empty() {
             // The peer gives an account a connection of its own, and waits for us to know.
+            session.on_moved(&info.route_account, up);
             let answer = ServerInfo {
                 route_account: String::new(),
                 ..info

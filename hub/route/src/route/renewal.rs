@@ -6,12 +6,13 @@ use frond_broker::{Admission, Packs, REFUSED_CAUSE, REFUSED_TEXT, Upcalls};
 use frond_clock::Now;
 use frond_wire::encode;
 
-use super::{Route, State, hello};
+use super::{Route, Side, State, hello};
+use crate::mesh::Place;
 use crate::plan::Plan;
 
 impl Route {
     pub(super) fn renew(&mut self, now: Now, up: &mut dyn Upcalls) {
-        if !self.may_stay(up) || !self.stays_packed(now, up) {
+        if !self.is_wanted(up) || !self.may_stay(up) || !self.stays_packed(now, up) {
             return;
         }
         let compression = self.compression();
@@ -24,6 +25,25 @@ impl Route {
                 self.told = told;
             }
         }
+    }
+
+    /// Whether the account that this is for still has a connection of its own.
+    fn is_wanted(&mut self, up: &mut dyn Upcalls) -> bool {
+        let pinned = match (&self.side, &self.state) {
+            (_, State::Up { session, .. }) => match &session.place {
+                Place::Pinned(account) => Some(&**account),
+                Place::Only | Place::Pool(_) => None,
+            },
+            (Side::Dialed(dialed), _) => dialed.account.as_deref(),
+            (Side::Accepted, _) => None,
+        };
+        if pinned.is_none_or(|account| self.mesh.pins(account)) {
+            return true;
+        }
+        self.depart(up);
+        self.end(up);
+        up.close(REMOVED);
+        false
     }
 
     /// Whether the caller shows what callers have to show now.
@@ -70,3 +90,6 @@ impl Route {
         false
     }
 }
+
+/// As nats-server calls it in `/connz` and its log.
+const REMOVED: &str = "Route Removed";

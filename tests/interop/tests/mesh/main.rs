@@ -9,4 +9,5 @@ mod guides;
 mod routes;
 mod routes_change;
 mod routes_login;
+mod routes_pinned;
 mod tracing_mesh;
