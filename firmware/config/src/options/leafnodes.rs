@@ -2,6 +2,7 @@ use crate::nkey;
 use crate::options::auth::timeout;
 use crate::options::compression::Compression;
 use crate::options::remote::{self, Remote};
+use crate::options::semver;
 use crate::options::server::{Listen, WriteTimeout, write_timeout};
 use crate::options::tls::{Side, Tls};
 use crate::position::Position;
@@ -259,21 +260,15 @@ fn read_user(map: &Map, report: &mut Report) -> LeafUser {
 
 /// spec: nats-server v2.15.1 server/leafnode.go checkLeafMinVersionConfig
 fn read_min_version(value: &Value, report: &mut Report) -> Option<Option<String>> {
-    let text = report.text(value)?;
-    let Some(version) = &text else {
-        return Some(None);
-    };
-    let core = version.strip_prefix('v').unwrap_or(version);
-    let core = core.split(['-', '+']).next().unwrap_or("");
-    let numbers: Option<Vec<u64>> = core.split('.').map(|n| n.parse().ok()).collect();
-    match numbers.as_deref() {
-        Some(&[major, minor, patch]) if (major, minor, patch) >= (2, 8, 0) => Some(text),
-        Some([_, _, _]) => {
+    let text = report.string(value)?;
+    match semver::numbers(&text) {
+        Some(version) if version >= (2, 8, 0) => Some(Some(text)),
+        Some(_) => {
             let text = "the minimum version should be at least 2.8.0";
             report.error(&value.at, text, "");
             None
         }
-        Some(_) | None => {
+        None => {
             let text = "invalid leafnode's minimum version: invalid semver";
             report.error(&value.at, text, "write \"2.8.0\"");
             None

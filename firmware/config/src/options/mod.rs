@@ -26,6 +26,7 @@ pub(crate) mod permissions;
 pub(crate) mod proxies;
 pub(crate) mod remote;
 pub(crate) mod remote_proxy;
+mod semver;
 pub(crate) mod server;
 pub(crate) mod sizes;
 pub(crate) mod tls;
