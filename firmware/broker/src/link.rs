@@ -101,6 +101,11 @@ pub trait Link: Debug {
     /// The deadline passed.
     fn on_time(&mut self, now: Now, up: &mut dyn Upcalls);
 
+    /// The most that a hub takes of header and payload together, while this leads to one.
+    fn hub_payload_max(&self) -> Option<u64> {
+        None
+    }
+
     /// For monitoring.
     fn status(&self) -> LinkStatus;
 }

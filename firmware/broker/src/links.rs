@@ -219,6 +219,17 @@ impl Broker {
         }
     }
 
+    /// The most that the hub of an account takes of header and payload together; `None`: there is
+    /// none, or more than one, or it did not say.
+    pub fn hub_payload_max(&self, account: AccountId) -> Option<u64> {
+        let links = self.links.values().filter_map(|slot| {
+            let is_its = slot.bound.as_ref()?.scope == Scope::One(account);
+            slot.link.as_ref().filter(|_| is_its)?.hub_payload_max()
+        });
+        let mut links = links.fuse();
+        links.next().filter(|_| links.next().is_none())
+    }
+
     /// All links as they are now.
     pub fn link_statuses(&self) -> impl Iterator<Item = (LinkId, Option<Conn>, LinkStatus)> {
         self.links.iter().filter_map(|(id, slot)| {

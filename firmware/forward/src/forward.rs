@@ -10,6 +10,7 @@ use crate::io::{Input, Letter, Level, Message, Output};
 use crate::limits::AWAY_WAIT;
 use crate::mark::Mark;
 use crate::meter::Meter;
+use crate::patience::Patience;
 use crate::status::{Dropped, State, Status, millis};
 
 mod answers;
@@ -40,13 +41,18 @@ pub struct Forward {
     classes: Classes,
     phase: Phase,
     is_trusted: bool,
+    /// What the hub takes, if it said so.
+    hub_payload_max: Option<u64>,
     now: Now,
     /// Counts cuts: an answer from before the last one means nothing.
     turn: u64,
     /// Counts questions.
     count: u64,
-    /// The one of the step.
+    /// The one of the step, and when it was asked first.
     step_number: u64,
+    step_since: Instant,
+    /// Messages of the hub that are looked at together.
+    scan_batch: u64,
     /// How this box's stream is.
     own: Info,
     /// In front of the sequence in the name of each message.
@@ -55,6 +61,7 @@ pub struct Forward {
     marking: Marking,
     meter: Meter,
     flights: Flights,
+    patience: Patience,
     /// What was on its way when the line was cut, by its sequence at the hub.
     uncertain: BTreeMap<u64, Flight>,
     /// The turn that it was sent in.
@@ -83,6 +90,8 @@ pub struct Forward {
     is_looking: bool,
     /// Bytes of the question that is open.
     asked_bytes: u64,
+    /// Of the question whether the hub is there.
+    probe_bytes: u64,
     is_changed: bool,
     state: State,
     trouble: String,
@@ -135,7 +144,7 @@ enum Phase {
 struct Marking {
     /// Written, or being written, up to there.
     hub_seq: u64,
-    used: u64,
+    has_failed: bool,
     next: Option<Instant>,
 }
 
@@ -150,16 +159,20 @@ impl Forward {
             hub_stream: options.hub_stream(&setup.server_name),
             phase: Phase::Away,
             is_trusted: false,
+            hub_payload_max: None,
             now,
             turn: 0,
             count: 0,
             step_number: 0,
+            step_since: now.mono,
+            scan_batch: 1,
             own: Info::default(),
             id_prefix: String::new(),
             mark: Mark::default(),
             marking: Marking::default(),
             meter: Meter::new(options.budget, now.wall),
             flights: Flights::default(),
+            patience: Patience::new(now.mono),
             uncertain: BTreeMap::new(),
             uncertain_turn: 0,
             taken: BTreeSet::new(),
@@ -178,6 +191,7 @@ impl Forward {
             rests: 0,
             is_looking: false,
             asked_bytes: 0,
+            probe_bytes: 0,
             is_changed: false,
             state: State::Starting,
             trouble: String::new(),
@@ -197,6 +211,7 @@ impl Forward {
             Input::Lost => self.lost(),
             Input::Message(message) => self.message(&message),
             Input::Trust(is_trusted) => self.is_trusted = is_trusted,
+            Input::HubTakes(most) => self.hub_takes(most),
             Input::Time => {}
         }
         self.time();
@@ -211,6 +226,10 @@ impl Forward {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let step = match self.phase {
+            Phase::Setting {
+                step: Step::Scan { .. },
+                asked,
+            } => asked.map(|at| self.patience.deadline(at)),
             Phase::Setting { asked, .. } => asked.map(|at| at + crate::limits::ANSWER_WAIT),
             Phase::Resting { until, .. } => Some(until),
             Phase::Away | Phase::Running => None,
@@ -328,7 +347,7 @@ impl Forward {
     }
 
     fn time(&mut self) {
-        self.meter.roll(self.now.wall, self.is_trusted);
+        self.meter.roll(self.now, self.is_trusted);
         self.settings_time();
         if self.phase == Phase::Running {
             self.drive();

@@ -9,6 +9,8 @@ pub enum Input<'a> {
     Message(Message<'a>),
     /// Whether the wall clock is believed.
     Trust(bool),
+    /// The most that the hub takes of header and payload together, in bytes, if that is known.
+    HubTakes(Option<u64>),
     /// Time has passed.
     Time,
 }

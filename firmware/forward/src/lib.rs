@@ -19,6 +19,7 @@ mod lane;
 mod limits;
 mod mark;
 mod meter;
+mod patience;
 mod status;
 mod words;
 

@@ -4,10 +4,18 @@ use std::time::Duration;
 
 /// Periods of the budget that are remembered.
 pub(crate) const PERIODS_MAX: usize = 8;
+/// A clock that goes on so much more than time did was set.
+pub(crate) const LEAP_MIN: Duration = Duration::from_secs(60);
 /// Messages on their way to the hub at once.
 pub(crate) const FLIGHTS_MAX: usize = 64;
-/// Bytes of them.
+/// Bytes of them, at most.
 pub(crate) const FLIGHT_BYTES_MAX: u64 = 512 * 1024;
+/// At least, and at first.
+pub(crate) const FLIGHT_BYTES_MIN: u64 = 16 * 1024;
+/// More may be on their way while they are acknowledged within this.
+pub(crate) const FLIGHT_TIME_SHORT: Duration = Duration::from_secs(1);
+/// And fewer when it takes them longer than this: the line has a queue, and others wait behind it.
+pub(crate) const FLIGHT_TIME_LONG: Duration = Duration::from_secs(3);
 /// Messages read from the stream at once.
 pub(crate) const FETCH_MESSAGES: u64 = 32;
 /// Bytes of them.
@@ -24,15 +32,17 @@ pub(crate) const SUSPECTS_MAX: usize = 16;
 pub(crate) const SUSPECTS_ROUNDS_MAX: u32 = 10;
 /// How often one message may fail alone.
 pub(crate) const FAILURES_MAX: u32 = 3;
-/// Messages of the hub looked at together after a cut.
+/// Messages of the hub looked at together after a cut, at most.
 pub(crate) const SCAN_MESSAGES: u64 = 16;
 /// Arrived messages after which the mark is written.
 pub(crate) const MARK_MESSAGES: u64 = 64;
 
 /// After which the mark is written for less.
 pub(crate) const MARK_EVERY: Duration = Duration::from_secs(2);
-/// How long an answer may take.
+/// How long an answer of this box may take; the hub is asked once more after that.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(5);
+/// How long the hub may be silent: a slow line brings what was sent before.
+pub(crate) const HUB_WAIT: Duration = Duration::from_secs(60);
 /// Between two looks whether the hub is there; while the line is down nothing goes over it.
 pub(crate) const AWAY_WAIT: Duration = Duration::from_millis(500);
 /// Between two attempts after something failed, at first.

@@ -48,6 +48,12 @@ impl Mark {
         self.spent = all.map(|(since, used)| (since.as_nanos(), *used)).collect();
     }
 
+    /// Whether it says so.
+    pub(crate) fn has_spent(&self, spent: &BTreeMap<Timestamp, u64>) -> bool {
+        let all = spent.iter().map(|(since, used)| (since.as_nanos(), *used));
+        self.spent.iter().copied().eq(all)
+    }
+
     pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }

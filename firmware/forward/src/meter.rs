@@ -1,15 +1,14 @@
 use std::collections::BTreeMap;
 
-use frond_clock::Timestamp;
+use frond_clock::{Now, Timestamp};
 use frond_config::{Budget, Period};
 
-use crate::limits::PERIODS_MAX;
+use crate::limits::{LEAP_MIN, PERIODS_MAX};
 
 /// Counts bytes against a budget.
 ///
-/// They are kept by period. What went while the clock was ahead counts when it is set back as well,
-/// and one that goes ahead again finds what was spent there: the clock neither ends the budget nor
-/// opens it.
+/// They are kept by period. A clock that leaps, ahead or back, takes with it what went since time
+/// last went on by itself: it neither ends the budget nor opens it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meter {
     budget: Option<Budget>,
@@ -17,10 +16,14 @@ pub(crate) struct Meter {
     spent: BTreeMap<Timestamp, u64>,
     /// When the period began that is counted.
     since: Timestamp,
-    /// Bytes counted since the clock came to this period or was set back to it.
-    here: u64,
-    /// The clock was believed once. What went before that is of whatever period it then tells.
-    is_sure: bool,
+    /// Bytes since the start.
+    total: u64,
+    /// How many they were when a period last began by itself.
+    base: u64,
+    /// And when each period was left, after that.
+    left_at: BTreeMap<Timestamp, u64>,
+    /// The last time that was believed.
+    seen: Option<Now>,
 }
 
 impl Meter {
@@ -30,8 +33,10 @@ impl Meter {
             budget,
             spent: BTreeMap::new(),
             since,
-            here: 0,
-            is_sure: false,
+            total: 0,
+            base: 0,
+            left_at: BTreeMap::new(),
+            seen: None,
         }
     }
 
@@ -50,38 +55,55 @@ impl Meter {
             *all = used.max(*all);
         }
         // A clock that is not believed yet must not begin a new period.
-        if let Some((last, _)) = self.spent.last_key_value().filter(|_| !self.is_sure) {
+        if let Some((last, _)) = self.spent.last_key_value().filter(|_| self.seen.is_none()) {
             self.since = self.since.max(*last);
         }
-        self.forget();
     }
 
     /// The time is what the clock says, if it is believed: a wrong one must not open the purse.
-    pub(crate) fn roll(&mut self, now: Timestamp, is_trusted: bool) {
+    pub(crate) fn roll(&mut self, now: Now, is_trusted: bool) {
         if !is_trusted {
             return;
         }
-        let since = begin(period(self.budget), now);
-        let was_sure = std::mem::replace(&mut self.is_sure, true);
+        let since = begin(period(self.budget), now.wall);
+        let before = self.seen.replace(now);
         if since == self.since {
             return;
         }
-        if !was_sure {
+        let has_leapt = before.is_some_and(|before| {
+            let by_itself = before.wall + now.mono.since(before.mono) + LEAP_MIN;
+            since < self.since || now.wall > by_itself
+        });
+        let missing = if before.is_none() {
+            // What went before the clock was believed is of whatever period it then tells.
             let former = self.spent.entry(self.since).or_default();
-            *former = former.saturating_sub(self.here);
-        } else if since > self.since {
-            self.here = 0;
-        }
+            *former = former.saturating_sub(self.total);
+            self.total
+        } else if has_leapt {
+            self.left_at.insert(self.since, self.total);
+            let known = self.left_at.get(&since).copied().unwrap_or(self.base);
+            self.total.saturating_sub(known)
+        } else {
+            self.base = self.total;
+            self.left_at.clear();
+            0
+        };
         let all = self.spent.entry(since).or_default();
-        *all = all.saturating_add(self.here);
+        *all = all.saturating_add(missing);
         self.since = since;
         self.forget();
     }
 
-    /// Only the last periods count.
+    /// Only the periods around this one count.
     fn forget(&mut self) {
         while self.spent.len() > PERIODS_MAX {
-            self.spent.pop_first();
+            let distance = |at: &Timestamp| at.since(self.since).max(self.since.since(*at));
+            let far = self.spent.keys().copied().max_by_key(distance);
+            let Some(far) = far.filter(|at| *at != self.since) else {
+                break;
+            };
+            self.spent.remove(&far);
+            self.left_at.remove(&far);
         }
     }
 
@@ -105,14 +127,14 @@ impl Meter {
     pub(crate) fn spend(&mut self, bytes: u64) {
         let used = self.spent.entry(self.since).or_default();
         *used = used.saturating_add(bytes);
-        self.here = self.here.saturating_add(bytes);
+        self.total = self.total.saturating_add(bytes);
     }
 
     /// It was counted, and did not go.
     pub(crate) fn unspend(&mut self, bytes: u64) {
         let used = self.spent.entry(self.since).or_default();
         *used = used.saturating_sub(bytes);
-        self.here = self.here.saturating_sub(bytes);
+        self.total = self.total.saturating_sub(bytes);
     }
 
     /// When there is room again at the latest.
@@ -153,6 +175,7 @@ fn end(period: Period, since: Timestamp) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frond_clock::Instant;
 
     fn at(text: &str) -> Timestamp {
         Timestamp::parse_rfc3339(text).unwrap()
@@ -161,6 +184,20 @@ mod tests {
     fn meter(period: Period) -> Meter {
         let budget = Budget { bytes: 100, period };
         Meter::new(Some(budget), at("2026-02-03T04:05:06Z"))
+    }
+
+    /// Somebody sets the clock.
+    fn leap(meter: &mut Meter, text: &str) {
+        let mono = meter.seen.map_or(Instant::START, |seen| seen.mono);
+        let wall = at(text);
+        meter.roll(Now { mono, wall }, true);
+    }
+
+    /// Time goes on until then.
+    fn wait(meter: &mut Meter, text: &str) {
+        let (wall, seen) = (at(text), meter.seen.unwrap());
+        let mono = seen.mono + wall.since(seen.wall);
+        meter.roll(Now { mono, wall }, true);
     }
 
     #[test]
@@ -186,13 +223,15 @@ mod tests {
         assert!(meter.has_room(1_000), "more than a budget goes once");
         meter.spend(60);
         assert!(meter.has_room(40) && !meter.has_room(41));
-        meter.roll(at("2026-02-03T23:59:59Z"), true);
+        leap(&mut meter, "2026-02-03T04:05:06Z");
+        wait(&mut meter, "2026-02-03T23:59:59Z");
         assert!(!meter.has_room(41));
         // 1970, or any other time that nobody believes.
-        meter.roll(at("2031-01-01T00:00:00Z"), false);
-        meter.roll(at("1970-01-01T00:00:00Z"), true);
+        let wall = at("2031-01-01T00:00:00Z");
+        let mono = Instant::START;
+        meter.roll(Now { mono, wall }, false);
         assert!(!meter.has_room(41));
-        meter.roll(at("2026-02-04T00:00:00Z"), true);
+        wait(&mut meter, "2026-02-04T00:00:00Z");
         assert!(meter.has_room(100) && meter.used() == 0);
     }
 
@@ -208,27 +247,47 @@ mod tests {
     #[test]
     fn a_clock_that_was_ahead_neither_ends_the_budget_nor_opens_it() {
         let mut meter = meter(Period::Day);
-        meter.roll(at("2101-02-03T04:05:06Z"), true);
+        leap(&mut meter, "2101-02-03T04:05:06Z");
         meter.spend(60);
-        meter.roll(at("2026-02-03T04:05:06Z"), true);
+        leap(&mut meter, "2026-02-03T04:05:06Z");
         assert_eq!(meter.used(), 60, "it went today");
         assert_eq!(meter.until(), Some(at("2026-02-04T00:00:00Z")));
         meter.spend(30);
-        // Ahead again: what was spent there was.
-        meter.roll(at("2101-02-03T05:00:00Z"), true);
-        assert_eq!(meter.used(), 60);
-        meter.roll(at("2026-02-03T05:00:00Z"), true);
-        assert_eq!(meter.used(), 90);
+        for text in ["2101-02-03T05:00:00Z", "2026-02-03T05:00:00Z"].repeat(3) {
+            leap(&mut meter, text);
+            assert_eq!(meter.used(), 90, "{text}");
+        }
         // Over a restart too, with a clock that nobody believes at first.
         let mut later = Meter::new(meter.budget, at("1970-01-01T00:00:00Z"));
         later.resume(meter.spent());
-        later.roll(at("2026-02-03T06:00:00Z"), true);
+        leap(&mut later, "2026-02-03T06:00:00Z");
         assert_eq!(later.used(), 90);
         // The next days are days like others.
         for day in ["2026-02-04T00:00:01Z", "2026-02-05T00:00:01Z"] {
-            later.roll(at(day), true);
+            wait(&mut later, day);
             assert_eq!(later.used(), 0, "{day}");
         }
+    }
+
+    #[test]
+    fn a_clock_that_leaps_on_and_on_opens_nothing() {
+        let mut meter = meter(Period::Hour);
+        leap(&mut meter, "2026-02-03T04:05:06Z");
+        for hour in 5..23 {
+            meter.spend(5);
+            leap(&mut meter, &format!("2026-02-03T{hour:02}:00:00Z"));
+            assert_eq!(meter.used(), 5 * (hour - 4));
+        }
+        leap(&mut meter, "2026-02-03T04:06:00Z");
+        assert_eq!(meter.used(), 90);
+        let mut later = Meter::new(meter.budget, at("2026-02-03T04:07:00Z"));
+        later.resume(meter.spent());
+        leap(&mut later, "2026-02-03T04:07:00Z");
+        assert_eq!(later.used(), 90);
+        wait(&mut later, "2026-02-03T05:00:00Z");
+        later.spend(7);
+        wait(&mut later, "2026-02-03T06:00:00Z");
+        assert!(later.used() <= 90, "as it was spent there, and no more");
     }
 
     #[test]
@@ -238,7 +297,7 @@ mod tests {
         meter.resume(&yesterday);
         meter.spend(20);
         assert_eq!(meter.used(), 70, "nobody knows yet that it is another day");
-        meter.roll(at("2026-02-03T04:05:06Z"), true);
+        leap(&mut meter, "2026-02-03T04:05:06Z");
         assert_eq!(meter.used(), 20);
         assert_eq!(meter.spent().get(&at("2026-02-02T00:00:00Z")), Some(&50));
     }

@@ -177,6 +177,11 @@ impl Session {
         Sent::Sent
     }
 
+    /// What the other end takes, if it said so.
+    pub(crate) fn hub_payload_max(&self) -> Option<u64> {
+        self.peer_payload_max.map(|most| most as u64)
+    }
+
     pub(crate) const fn heard(&mut self) {
         self.pulse.heard();
     }

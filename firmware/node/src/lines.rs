@@ -27,6 +27,14 @@ pub enum Late {
 }
 
 impl Node {
+    /// The most that the hub of an account takes of header and payload together, in bytes, while
+    /// there is one line to one, and it said so.
+    #[must_use]
+    pub fn hub_payload_max(&self, account: &str) -> Option<u64> {
+        let account = self.broker.directory().find(account)?;
+        self.broker.hub_payload_max(account)
+    }
+
     /// The rule for peers that came in here.
     ///
     /// spec: nats-server v2.15.1 server/client.go `initClient`

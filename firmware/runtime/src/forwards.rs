@@ -126,7 +126,7 @@ async fn keep(core: Rc<Core>, machine: Rc<RefCell<Forward>>, account: String) {
         let why = match connect(&core, &account).await {
             Ok(line) => {
                 told.clear();
-                converse(&core, &machine, line).await
+                converse(&core, &machine, &account, line).await
             }
             Err(why) => why,
         };
@@ -202,7 +202,12 @@ fn hello(account: &str) -> Vec<u8> {
 }
 
 /// Until the connection ends; why it did.
-async fn converse(core: &Rc<Core>, machine: &Rc<RefCell<Forward>>, mut line: Line) -> String {
+async fn converse(
+    core: &Rc<Core>,
+    machine: &Rc<RefCell<Forward>>,
+    account: &str,
+    mut line: Line,
+) -> String {
     let now = || core.clock().now();
     machine.borrow_mut().handle(now(), Input::Connected);
     loop {
@@ -222,7 +227,10 @@ async fn converse(core: &Rc<Core>, machine: &Rc<RefCell<Forward>>, mut line: Lin
                     return why;
                 }
             }
-            () = until(core, deadline) => machine.borrow_mut().handle(now(), Input::Time),
+            () = until(core, deadline) => {
+                let takes = core.with_node(|node| node.hub_payload_max(account));
+                machine.borrow_mut().handle(now(), Input::HubTakes(takes));
+            }
         }
     }
 }

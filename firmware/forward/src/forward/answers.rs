@@ -35,13 +35,18 @@ impl Forward {
             "s" if number == self.step_number => {
                 // That nobody is there is this box's own word.
                 if self.is_asking_hub() && !is_nobody {
-                    self.spend_on(message);
+                    self.spend_on(message, self.asked_bytes);
                 }
                 self.step_answered((!is_nobody).then(answer));
             }
+            "p" if is_nobody => self.hub_is_away(),
+            "p" => {
+                self.spend_on(message, self.probe_bytes);
+                self.patience.is_there(self.now.mono, number);
+            }
             "g" if is_nobody => self.hub_is_away(),
             "g" => {
-                self.spend_on(message);
+                self.spend_on(message, self.asked_bytes);
                 self.scanned(number, answer());
             }
             "f" => self.read(number, message),
@@ -52,10 +57,10 @@ impl Forward {
     }
 
     /// A question to the hub, and its answer.
-    fn spend_on(&mut self, answer: &Message<'_>) {
+    fn spend_on(&mut self, answer: &Message<'_>, asked: u64) {
         // The subject of the answer went there as well.
         let bytes = 2 * answer.subject.len() + answer.payload.len() + 2 * FRAME_BYTES;
-        self.spend(self.asked_bytes + bytes as u64);
+        self.spend(asked + bytes as u64);
     }
 
     /// A message that was read, or the end of them.

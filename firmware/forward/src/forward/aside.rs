@@ -22,6 +22,8 @@ const LINE_BYTES: usize = 96;
 pub(super) enum Why {
     /// It can never go as it is, or the hub said so of it.
     Never,
+    /// It has so many bytes on its way, more than the hub takes.
+    Large(u64),
     /// It got no answer while others did: it is tried again now and then.
     Lost,
 }
@@ -184,20 +186,20 @@ impl Aside {
             return false;
         }
         self.again_at = None;
-        self.left.retain(|_, why| *why == Why::Never);
+        self.left.retain(|_, why| *why != Why::Lost);
         true
     }
 }
 
 impl Forward {
     /// Leaves a message where it is for good.
-    pub(super) fn set_aside(&mut self, seq: u64, why: &str) {
+    pub(super) fn set_aside(&mut self, seq: u64, kind: Why, why: &str) {
         if self.aside.left.len() >= ASIDE_MAX {
             let text = format!("{ASIDE_MAX} messages are set aside, no more can be: {why}");
             return self.failed(super::Step::LookAtHub, &text);
         }
         self.taken.insert(seq);
-        self.aside.left.insert(seq, Why::Never);
+        self.aside.left.insert(seq, kind);
         self.tell_aside(seq, why);
     }
 
@@ -208,21 +210,45 @@ impl Forward {
     }
 
     /// Why a message can never leave this box as it is.
-    pub(super) fn why_never(&self, stored: &Stored) -> Option<String> {
+    pub(super) fn why_never(&self, stored: &Stored) -> Option<(Why, String)> {
         let line = self.prefix.len() + stored.subject.len() + self.setup.inbox.len() + LINE_BYTES;
         let most = self.setup.line_max;
         if line as u64 > most {
             let text = format!("a subject that takes {line} bytes of max_control_line ({most})");
-            return Some(text);
+            return Some((Why::Never, text));
         }
-        let most = self.setup.payload_max;
+        let (own, hubs) = (
+            self.setup.payload_max,
+            self.hub_payload_max.unwrap_or(u64::MAX),
+        );
         let bytes = |header: usize| (header + stored.payload.len()) as u64;
-        if bytes(stored.header.len() + ask::added_bytes(&self.setup)) <= most {
+        if bytes(stored.header.len() + ask::added_bytes(&self.setup)) <= own.min(hubs) {
             return None;
         }
         // The server's own words about it, which stay here, are more than what is added.
         let exact = bytes(self.header_of(stored, u64::MAX).len());
-        (exact > most).then(|| format!("{exact} bytes are more than max_payload ({most})"))
+        if exact > own {
+            let text = format!("{exact} bytes are more than max_payload ({own})");
+            return Some((Why::Never, text));
+        }
+        let text = || format!("{exact} bytes are more than the hub's max_payload ({hubs})");
+        (exact > hubs).then(|| (Why::Large(exact), text()))
+    }
+
+    /// The hub said what it takes, perhaps more than before.
+    pub(super) fn hub_takes(&mut self, most: Option<u64>) {
+        // Without a line there is nothing new to know.
+        if most.is_none() || most == self.hub_payload_max {
+            return;
+        }
+        self.hub_payload_max = most;
+        let fits = |why: &Why| matches!(why, Why::Large(bytes) if Some(*bytes) <= most);
+        let before = self.aside.left.len();
+        self.aside.left.retain(|_, why| !fits(why));
+        if self.aside.left.len() < before && self.phase == super::Phase::Running {
+            self.cut();
+            self.set_out(super::Step::LookAtHub);
+        }
     }
 
     /// The hub is there again. Whether the block may go on.

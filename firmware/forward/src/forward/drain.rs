@@ -3,25 +3,36 @@
 use frond_clock::Instant;
 use frond_config::Order;
 
+use super::aside::Why;
 use super::lanes::Stored;
 use super::{Forward, Message, Phase, Step};
 use crate::ask::{self, Fault, Info};
 use crate::flight::Flight;
 use crate::io::Level;
 use crate::limits::{ANSWER_WAIT, AWAY_WAIT, LOOK_EVERY, POLL_EVERY, SILENCE_MAX};
+use crate::patience::Silence;
 use crate::status::State;
 use crate::words;
 
 /// About what the protocol of a link adds to a message, and to its answer.
 pub(super) const FRAME_BYTES: usize = 24;
+/// What is said when the hub is silent.
+pub(super) const NO_ANSWER: &str = "the hub does not answer in time";
 /// How often messages may seem to be left over, before they are read again.
 const RESTS_MAX: u32 = 2;
 
 impl Forward {
     pub(super) fn drive(&mut self) {
-        if self.is_overdue() {
-            self.accuse();
-            return self.resync("the hub does not answer in time");
+        let sent = self.flights.oldest();
+        let silence = sent.map(|at| self.patience.silence(self.now.mono, at));
+        match silence {
+            None | Some(Silence::Short) => {}
+            Some(Silence::Ask) => self.probe(),
+            Some(Silence::Dead) => return self.resync(NO_ANSWER),
+            Some(Silence::Lost) => {
+                self.accuse();
+                return self.resync(NO_ANSWER);
+            }
         }
         self.evict_on();
         self.read_on();
@@ -39,18 +50,22 @@ impl Forward {
         self.look_on();
     }
 
-    fn is_overdue(&self) -> bool {
-        let now = self.now.mono;
-        let oldest = self.flights.oldest();
-        oldest.is_some_and(|at| now >= at + ANSWER_WAIT)
+    /// Asks the hub whether it is there.
+    pub(super) fn probe(&mut self) {
+        self.count += 1;
+        self.patience.asks(self.now.mono, self.count);
+        let subject = self.hub_api(&format!("STREAM.INFO.{}", self.hub_stream));
+        self.probe_bytes = subject.len() as u64;
+        self.ask(subject, Vec::new(), "p", self.count);
     }
 
     pub(super) fn house_deadline(&self) -> Option<Instant> {
         let flights = self.flights.oldest();
+        let flights = flights.map(|at| self.patience.deadline(at));
         let fetch = self.fetch.as_ref().map(|it| it.asked);
         let removals = self.removals.values().filter_map(|it| it.asked);
-        let answers = flights.into_iter().chain(fetch).chain(removals);
-        let answers = answers.map(|at| at + ANSWER_WAIT);
+        let answers = fetch.into_iter().chain(removals);
+        let answers = answers.map(|at| at + ANSWER_WAIT).chain(flights);
         let look = self.look_at.filter(|_| self.is_changed);
         let poll = (self.looked_at + POLL_EVERY).min(self.told_at + SILENCE_MAX);
         let budget = self
@@ -71,10 +86,10 @@ impl Forward {
     fn send_on(&mut self) {
         let mut is_spent = false;
         while let Some(next) = self.live.front().or_else(|| self.backlog.front()) {
-            if let Some(why) = self.why_never(next) {
+            if let Some((kind, why)) = self.why_never(next) {
                 let taken = self.live.pop_front().or_else(|| self.backlog.pop_front());
                 if let Some(stored) = taken {
-                    self.set_aside(stored.seq, &why);
+                    self.set_aside(stored.seq, kind, &why);
                 }
                 continue;
             }
@@ -128,6 +143,9 @@ impl Forward {
         let reply = format!("{}.a.{}.{}", self.setup.inbox, self.turn, before + 1);
         let frame = subject.len() + reply.len() + header.len() + stored.payload.len();
         let spent = (frame + FRAME_BYTES + self.answer_bytes()) as u64;
+        if self.flights.len() == 0 {
+            self.patience.heard(self.now.mono);
+        }
         self.flights.add(Flight {
             seq: stored.seq,
             bytes,
@@ -160,7 +178,8 @@ impl Forward {
             None => {}
             Some(Err(fault)) => self.refused(hub_seq, flight.seq, &fault),
             Some(Ok(seq)) => {
-                self.flights.arrived(hub_seq);
+                self.patience.heard(self.now.mono);
+                self.flights.arrived(self.now.mono, hub_seq);
                 self.has_arrived(seq, flight.seq);
                 self.convict();
                 if seq != hub_seq && self.phase == Phase::Running {
@@ -181,8 +200,8 @@ impl Forward {
             return;
         }
         if fault.is_for_size() {
-            self.flights.arrived(hub_seq);
-            self.set_aside(seq, &fault.text);
+            self.flights.arrived(self.now.mono, hub_seq);
+            self.set_aside(seq, Why::Never, &fault.text);
         } else {
             self.aside.accuse(&[seq]);
         }

@@ -80,9 +80,14 @@ impl Forward {
 
     /// Writes the mark now and then.
     pub(super) fn keep_mark(&mut self) {
-        let (settled, used) = (self.settled(), self.meter.used());
-        let Marking { hub_seq, .. } = self.marking;
-        if (settled, used) == (hub_seq, self.marking.used) {
+        let settled = self.settled();
+        let Marking {
+            hub_seq,
+            has_failed,
+            ..
+        } = self.marking;
+        let is_written = settled == hub_seq && self.mark.has_spent(self.meter.spent());
+        if is_written && !has_failed {
             self.marking.next = None;
             return;
         }
@@ -95,7 +100,7 @@ impl Forward {
         self.mark.set_spent(self.meter.spent());
         self.marking = Marking {
             hub_seq: settled,
-            used,
+            has_failed: false,
             next: None,
         };
         let subject = ask::mark_subject(&self.setup.options.name);
@@ -104,7 +109,7 @@ impl Forward {
 
     /// One that was not written is written again soon, to a stream that is made if it is not there.
     pub(super) fn mark_failed(&mut self) {
-        self.marking.used = u64::MAX;
+        self.marking.has_failed = true;
         let subject = self.own_api(&format!("STREAM.CREATE.{}", ask::MARKS));
         self.ask(subject, ask::marks(), "c", 0);
     }

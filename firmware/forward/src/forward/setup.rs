@@ -5,11 +5,15 @@ use std::time::Duration;
 use frond_clock::Instant;
 use serde_json::Value;
 
+use super::drain::NO_ANSWER;
 use super::{Forward, Phase};
 use crate::ask::{self, Fault, Info};
 use crate::io::Level;
-use crate::limits::{ANSWER_WAIT, FAULT_WAIT, FAULT_WAIT_MAX, SCAN_MESSAGES};
+use crate::limits::{
+    ANSWER_WAIT, FAULT_WAIT, FAULT_WAIT_MAX, FLIGHT_TIME_SHORT, HUB_WAIT, SCAN_MESSAGES,
+};
 use crate::mark::Mark;
+use crate::patience::Silence;
 use crate::status::State;
 use crate::words;
 
@@ -77,17 +81,41 @@ impl Forward {
         match self.phase {
             Phase::Setting { step, asked: None } => self.put(step, now),
             Phase::Setting {
+                step: Step::Scan { last, .. },
+                asked: Some(at),
+            } => self.wait_for_scan(last, at),
+            Phase::Setting {
                 step,
                 asked: Some(at),
-            } if now >= at + ANSWER_WAIT => {
-                if step.is_about_hub() {
-                    // It went, as far as anybody knows.
-                    self.spend(self.asked_bytes);
-                }
-                self.failed(step, "no answer in time");
-            }
+            } if now >= at + ANSWER_WAIT => self.waited(step, now),
             Phase::Resting { step, until } if now >= until => self.put(step, now),
             Phase::Setting { .. } | Phase::Resting { .. } | Phase::Away | Phase::Running => {}
+        }
+    }
+
+    /// An answer takes long: over a slow line it comes after what was sent before.
+    fn waited(&mut self, step: Step, now: Instant) {
+        if !step.is_about_hub() {
+            return self.failed(step, "no answer in time");
+        }
+        // It went, as far as anybody knows.
+        self.spend(self.asked_bytes);
+        match now < self.step_since + HUB_WAIT {
+            true => self.say_step(step, now),
+            false => self.failed(step, NO_ANSWER),
+        }
+    }
+
+    fn wait_for_scan(&mut self, last: u64, asked: Instant) {
+        match self.patience.silence(self.now.mono, asked) {
+            Silence::Short => {}
+            Silence::Ask => self.probe(),
+            Silence::Dead => self.failed(Step::LookAtHub, NO_ANSWER),
+            Silence::Lost => {
+                self.turn += 1;
+                self.scan_batch = 1;
+                self.scan_from(self.flights.floor() + 1, last);
+            }
         }
     }
 
@@ -107,6 +135,11 @@ impl Forward {
     fn put(&mut self, step: Step, now: Instant) {
         self.count += 1;
         self.step_number = self.count;
+        self.step_since = now;
+        self.say_step(step, now);
+    }
+
+    fn say_step(&mut self, step: Step, now: Instant) {
         self.phase = Phase::Setting {
             step,
             asked: Some(now),
@@ -155,12 +188,21 @@ impl Forward {
             Step::Scan { from, last, .. } => return self.scan(from, last),
         };
         self.asked_bytes = (subject.len() + body.len()) as u64;
-        self.ask(subject, body, "s", self.count);
+        self.ask(subject, body, "s", self.step_number);
     }
 
-    /// Some of the hub's messages at once.
+    fn scan_from(&mut self, from: u64, last: u64) {
+        self.set_out(Step::Scan {
+            from,
+            last,
+            open: 0,
+        });
+    }
+
+    /// Some of the hub's messages at once: they come whole, so that it is one over a slow line.
     fn scan(&mut self, from: u64, last: u64) {
-        let end = last.min(from + SCAN_MESSAGES - 1);
+        let end = last.min(from + self.scan_batch - 1);
+        self.patience.heard(self.now.mono);
         let subject = self.hub_api(&format!("STREAM.MSG.GET.{}", self.hub_stream));
         for seq in from..=end {
             let body = ask::one(seq);
@@ -196,12 +238,22 @@ impl Forward {
             Err(fault) if fault.is_no_message() => {}
             Err(fault) => return self.failed(Step::LookAtHub, &fault.text),
         }
+        self.patience.heard(self.now.mono);
         let open = open.saturating_sub(1);
         if open > 0 {
             let step = Step::Scan { from, last, open };
             self.phase = Phase::Setting { step, asked };
-        } else if from <= last {
-            self.set_out(Step::Scan { from, last, open });
+            return;
+        }
+        let took = asked.map(|at| self.now.mono.since(at));
+        self.scan_batch = match took.is_some_and(|took| took < FLIGHT_TIME_SHORT) {
+            true => SCAN_MESSAGES.min(self.scan_batch * 2),
+            false => 1,
+        };
+        // What was looked at need not be looked at again.
+        self.flights.begin(from - 1);
+        if from <= last {
+            self.scan_from(from, last);
         } else {
             self.run(last);
         }
@@ -348,12 +400,7 @@ impl Forward {
             self.run(last);
         } else {
             // Somebody else may have written between ours, and after them: each is looked up.
-            let from = floor + 1;
-            self.set_out(Step::Scan {
-                from,
-                last,
-                open: 0,
-            });
+            self.scan_from(floor + 1, last);
         }
     }
 

@@ -193,6 +193,13 @@ impl Link for Solicit {
         }
     }
 
+    fn hub_payload_max(&self) -> Option<u64> {
+        match &self.state {
+            State::Up { session, .. } => session.hub_payload_max(),
+            _ => None,
+        }
+    }
+
     fn status(&self) -> LinkStatus {
         let mut status = LinkStatus {
             kind: "leafnode",

@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use frond_clock::Rng;
 use frond_config::{Budget, Order, Period};
 
-use super::world::{World, options};
+use super::world::{Line, World, options};
 use super::{LONG, secs};
+use crate::io::Input;
 use crate::status::State;
 
 fn settled() -> World {
@@ -258,4 +260,124 @@ fn only_what_went_over_the_line_is_charged() {
     world.live(secs(60));
     assert_eq!(world.hub.len(), 100);
     assert!(world.block.status().budget_used > before);
+}
+
+/// The line brings what was sent, however long that takes, and only once.
+#[test]
+fn a_slow_line_is_no_fault() {
+    let lines = [
+        (6_000, 200, 100),
+        (8_000, 60, 2_000),
+        (500, 20, 3_800),
+        (50_000, 40, 3_800),
+    ];
+    for (rate, count, size) in lines {
+        let mut world = settled();
+        world.line = Some(Line::new(rate));
+        let text = "x".repeat(size);
+        for n in 0..count {
+            world.publish("a.x", &format!("{n} {text}"));
+        }
+        // What a message and its answer cost beside its payload is some 600 bytes.
+        let bytes = u64::try_from(count * (size + 600)).unwrap();
+        world.live(secs(2 * bytes / rate + 30));
+        let all: Vec<_> = world.hubs();
+        let numbers = all.iter().map(|it| it.split(' ').next().unwrap().parse());
+        assert!(numbers.eq((0..count).map(Ok)), "{rate} B/s: {}", all.len());
+        assert!(world.own.is_empty(), "{rate} B/s");
+        let (up, down) = world.line.as_ref().unwrap().bytes();
+        assert!(
+            up <= bytes && down <= bytes,
+            "{rate} B/s: {up} up, {down} down"
+        );
+    }
+}
+
+/// What is published now does not wait behind all that waited.
+#[test]
+fn a_slow_line_has_no_long_queue() {
+    let mut world = settled();
+    world.line = Some(Line::new(8_000));
+    for _ in 0..300 {
+        world.publish("a.x", &"x".repeat(2_000));
+    }
+    for second in 0..60 {
+        world.live(secs(1));
+        let queue = world.line.as_ref().unwrap().queue(world.now.mono);
+        assert!(queue < secs(5), "after {second} s: {queue:?}");
+    }
+    assert!(world.hub.len() >= 150, "{}", world.hub.len());
+}
+
+/// What was on its way when a slow line was cut is looked up there, and goes on where it was.
+#[test]
+fn a_slow_line_that_is_cut_brings_everything_once() {
+    for seed in 0..40 {
+        let mut world = settled();
+        world.rng = Rng::seeded(seed);
+        for n in 0..80 {
+            world.publish("a.x", &format!("{n:03} {}", "x".repeat(1_500)));
+        }
+        for _ in 0..6 {
+            // Nothing that was on the line comes any more.
+            world.line = Some(Line::new(8_000));
+            let time = world.rng.below(8_000);
+            world.live(Duration::from_millis(time));
+        }
+        world.line = Some(Line::new(8_000));
+        world.live(secs(150));
+        let all: Vec<_> = world.hubs();
+        let numbers = all.iter().map(|it| it[..3].parse());
+        assert!(numbers.eq((0..80).map(Ok)), "seed {seed}: {all:?}");
+        assert!(world.own.is_empty(), "seed {seed}");
+    }
+}
+
+/// What the disk says of the budget is what it is after the clock was set.
+#[test]
+fn a_restart_does_not_open_the_budget_of_a_clock_that_was_set() {
+    let mut some = options(Order::Oldest);
+    some.budget = Some(Budget {
+        bytes: 5_000,
+        period: Period::Hour,
+    });
+    let mut world = World::new(some, 1);
+    world.live(secs(1));
+    let here = world.now.wall;
+    world.now.wall = here + secs(20 * 3_600);
+    for _ in 0..30 {
+        world.publish("a.x", &"x".repeat(500));
+    }
+    world.live(secs(10));
+    let arrived = world.hub.len();
+    assert!((1..10).contains(&arrived), "{arrived}");
+    world.now.wall = here + secs(10);
+    world.live(secs(10));
+    world.restart();
+    world.live(secs(60));
+    assert_eq!(world.hub.len(), arrived);
+    assert_eq!(world.block.status().state, State::BudgetSpent);
+}
+
+/// What the hub said that it does not take is set aside at once, and goes when it takes more.
+#[test]
+fn what_is_too_large_for_the_hub_holds_up_nobody() {
+    let mut world = settled();
+    world.carries = 1_000;
+    world.block.handle(world.now, Input::HubTakes(Some(1_000)));
+    for _ in 0..20 {
+        world.publish("a.x", &"x".repeat(1_200));
+    }
+    world.publish("a.x", "small");
+    world.live(Duration::from_millis(10));
+    assert_eq!(world.hubs(), ["small"]);
+    assert_eq!(world.block.status().refused, 20);
+    world.carries = usize::MAX;
+    for takes in [None, Some(2_000)] {
+        world.block.handle(world.now, Input::HubTakes(takes));
+        world.live(secs(10));
+        let arrived = if takes.is_some() { 21 } else { 1 };
+        assert_eq!(world.hub.len(), arrived, "{takes:?}");
+    }
+    assert!(world.own.is_empty());
 }

@@ -34,6 +34,8 @@ pub(super) struct World {
     /// The hub takes nothing and says nothing.
     pub(super) is_mute: bool,
     pub(super) is_up: bool,
+    /// The line, when it is slow.
+    pub(super) line: Option<Line>,
     /// How many of a hundred things that cross the line are lost.
     pub(super) loss: u64,
     pub(super) rng: Rng,
@@ -105,6 +107,7 @@ impl World {
             is_overheard: false,
             is_mute: false,
             is_up: true,
+            line: None,
             loss: 0,
             rng: Rng::seeded(seed),
             news: None,
@@ -189,6 +192,12 @@ impl World {
                     payload: &heard.payload,
                 };
                 self.block.handle(self.now, Input::Message(message));
+            } else if let Some(letter) = self.line.as_mut().and_then(|it| it.up.due(self.now.mono))
+            {
+                self.reach_hub(&letter);
+            } else if let Some(heard) = self.line.as_mut().and_then(|it| it.down.due(self.now.mono))
+            {
+                self.inbox.push_back(heard);
             } else {
                 return true;
             }
@@ -221,7 +230,8 @@ impl World {
         let end = self.now.mono + most;
         loop {
             self.quiesce();
-            match self.block.deadline() {
+            let line = self.line.as_ref().and_then(Line::next);
+            match self.block.deadline().into_iter().chain(line).min() {
                 Some(at) if at <= end => {
                     let time = at.since(self.now.mono);
                     self.pass(time.max(Duration::from_millis(1)));
@@ -266,13 +276,28 @@ impl World {
         if self.rng.below(100) < self.loss {
             return;
         }
-        let answer = self.at_hub(&letter);
+        match &mut self.line {
+            None => self.reach_hub(&letter),
+            Some(line) => {
+                let bytes = letter.subject.len() + letter.header.len() + letter.payload.len();
+                line.up.send(self.now.mono, bytes, letter);
+            }
+        }
+    }
+
+    fn reach_hub(&mut self, letter: &Letter) {
+        let answer = self.at_hub(letter);
         if self.rng.below(100) < self.loss {
             return;
         }
-        match answer {
-            Some(json) => self.answer(&letter.reply, b"", json.to_string().as_bytes()),
-            None => self.answer(&letter.reply, b"NATS/1.0 503\r\n\r\n", b""),
+        let (header, payload): (&[u8], _) = match answer {
+            Some(json) => (b"", json.to_string()),
+            None => (b"NATS/1.0 503\r\n\r\n", String::new()),
+        };
+        let heard = Heard::answer(&letter.reply, header, payload.as_bytes());
+        match &mut self.line {
+            None => self.inbox.push_back(heard),
+            Some(line) => line.down.send(self.now.mono, payload.len() + 40, heard),
         }
     }
 
@@ -364,7 +389,10 @@ impl World {
             }
             "STREAM.INFO.FWD_box_F" if self.hub_exists => self.hub_info(),
             "STREAM.MSG.GET.FWD_box_F" => match self.hub.get(&body["seq"].as_u64().unwrap()) {
-                Some((_, header, _)) => json!({"message": {"hdrs": BASE64.encode(header)}}),
+                Some((_, header, payload)) => {
+                    let (hdrs, data) = (BASE64.encode(header), BASE64.encode(payload));
+                    json!({"message": {"hdrs": hdrs, "data": data}})
+                }
                 None => fault(10_037),
             },
             _ => fault(10_059),
@@ -396,13 +424,83 @@ impl World {
     }
 
     fn answer(&mut self, reply: &str, header: &[u8], payload: &[u8]) {
-        self.inbox.push_back(Heard {
+        let heard = Heard::answer(reply, header, payload);
+        self.inbox.push_back(heard);
+    }
+}
+
+impl Heard {
+    fn answer(reply: &str, header: &[u8], payload: &[u8]) -> Self {
+        Self {
             sid: 1,
             subject: reply.to_owned(),
             reply: None,
             header: header.to_vec(),
             payload: payload.to_vec(),
-        });
+        }
+    }
+}
+
+/// A slow line: what is sent waits for what was sent before it.
+pub(super) struct Line {
+    up: Way<Letter>,
+    down: Way<Heard>,
+}
+
+struct Way<T> {
+    bytes_per_second: u64,
+    /// By when it is through.
+    queue: VecDeque<(Instant, T)>,
+    free_at: Instant,
+    /// All that ever went.
+    bytes: u64,
+}
+
+impl Line {
+    pub(super) fn new(bytes_per_second: u64) -> Self {
+        Self {
+            up: Way::new(bytes_per_second),
+            down: Way::new(bytes_per_second),
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let up = self.up.queue.front().map(|(at, _)| *at);
+        let down = self.down.queue.front().map(|(at, _)| *at);
+        up.into_iter().chain(down).min()
+    }
+
+    /// Bytes that went to the hub, and that came from it.
+    pub(super) const fn bytes(&self) -> (u64, u64) {
+        (self.up.bytes, self.down.bytes)
+    }
+
+    /// How long something that is sent now takes to the hub.
+    pub(super) fn queue(&self, now: Instant) -> Duration {
+        self.up.free_at.since(now)
+    }
+}
+
+impl<T> Way<T> {
+    const fn new(bytes_per_second: u64) -> Self {
+        Self {
+            bytes_per_second,
+            queue: VecDeque::new(),
+            free_at: Instant::START,
+            bytes: 0,
+        }
+    }
+
+    fn send(&mut self, now: Instant, bytes: usize, it: T) {
+        self.bytes += bytes as u64;
+        let takes = bytes as u64 * 1_000_000_000 / self.bytes_per_second;
+        self.free_at = self.free_at.max(now) + Duration::from_nanos(takes);
+        self.queue.push_back((self.free_at, it));
+    }
+
+    fn due(&mut self, now: Instant) -> Option<T> {
+        let (_, it) = self.queue.pop_front_if(|(at, _)| *at <= now)?;
+        Some(it)
     }
 }
 
