@@ -141,9 +141,25 @@ fn read_bundle(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn read_block(path: &Path) -> Result<Ota, String> {
-    let loaded = frond_config::load(&path.to_string_lossy(), &Files);
-    let loaded = loaded.map_err(|errors| errors.to_string())?;
-    loaded.config.ota.ok_or_else(|| {
+    if !path.exists() {
+        let path = path.display();
+        return Err(format!(
+            "there is no {path}: name the box's own file with -c"
+        ));
+    }
+    let name = path.to_string_lossy();
+    let loaded = frond_config::load(&name, &Files);
+    // The passwords of the file are for the server; here only the block counts.
+    let ota = match loaded {
+        Ok(loaded) => loaded.config.ota,
+        Err(errors) => {
+            let without = frond_config::load(&name, &Blanks).ok();
+            let ota = without.and_then(|loaded| loaded.config.ota);
+            let is_whole = |ota: &Ota| !format!("{} {:?}", ota.store, ota.second).contains(BLANK);
+            Some(ota.filter(is_whole).ok_or_else(|| errors.to_string())?)
+        }
+    };
+    ota.ok_or_else(|| {
         format!(
             "{} has no ota block: this box is not changed from elsewhere; see the README",
             path.display()
@@ -164,6 +180,21 @@ impl Source for Files {
     }
 }
 
+/// The same where a variable that is not set has a value of no meaning.
+struct Blanks;
+
+const BLANK: &str = "variable_that_is_not_set";
+
+impl Source for Blanks {
+    fn read(&self, path: &str) -> Result<String, String> {
+        Files.read(path)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        Files.env(name).or_else(|| Some(BLANK.to_owned()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +203,27 @@ mod tests {
     #[test]
     fn the_commands_fit_together() {
         Cli::command().debug_assert();
+    }
+
+    const KEY: &str = "OBRVK7ZS63QZDELBDVPX52RGQAC4LQZPNLYGIBAKKCZZB63A5LDM5XXQ";
+
+    #[test]
+    fn a_box_is_asked_without_the_passwords_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("box.conf");
+        let said = read_block(&path).unwrap_err();
+        assert!(said.contains("with -c"), "{said}");
+        let file = |store: &str| {
+            let text = format!(
+                "server_name: d\njetstream {{}}\nota {{ store: {store}, device: d, user: u, \
+                 password: $A_WORD_OF_NOBODY\ntrust {{ root {{ keys: [{KEY}] }}, \
+                 release {{ keys: [{KEY}] }} }} }}"
+            );
+            std::fs::write(&path, text).unwrap();
+            read_block(&path)
+        };
+        let said = file("$A_PLACE_OF_NOBODY").unwrap_err();
+        assert!(said.contains("A_PLACE_OF_NOBODY"), "{said}");
+        assert_eq!(file("/x").unwrap().store, "/x");
     }
 }

@@ -35,6 +35,9 @@ const LAST_TIME: Duration = Duration::from_secs(2);
 /// An error of a service is told in its header.
 const ERROR: &str = "Nats-Service-Error: ";
 
+const KEY_ELSEWHERE: &str = "this hub looks after its boxes itself, so that --confirm-key has no \
+                             effect here: its fleet block needs it, as confirm_key";
+
 /// Whether a fleet service answers at this hub.
 pub(crate) fn is_served(caller: &mut Caller) -> bool {
     caller.request(&Service::ping(), b"").is_ok()
@@ -57,6 +60,9 @@ impl Course {
     pub(super) fn join(hub: &Hub) -> Result<Self, String> {
         let mut caller = hub.connect()?;
         if is_served(&mut caller) {
+            if hub.confirm_key.is_some() {
+                return Err(KEY_ELSEWHERE.to_owned());
+            }
             caller.subscribe(&Service::event("*"))?;
             return Ok(Self::Elsewhere(caller));
         }

@@ -64,6 +64,9 @@ impl Guardian {
         if vow.is_some_and(|vow| Some(vow.of) == of && vow.is_signed) {
             return Ok(());
         }
-        Err("the hub has not signed that this box reached it".to_owned())
+        Err(UNSIGNED.to_owned())
     }
 }
+
+const UNSIGNED: &str = "the hub has not signed that this box reached it; the hub's fleet block \
+                        needs the confirm_key that this box's trust names";
