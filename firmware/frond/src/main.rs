@@ -10,6 +10,7 @@ use frond_runtime::Product;
 
 const PRODUCT: Product = Product {
     name: "frond",
+    commands: "Commands:\n  config  Change the configuration, and go back when it is bad (frond config --help)",
     links,
     steward: Some(ota::steward),
     attend: Some(beside::ATTENDANCE),

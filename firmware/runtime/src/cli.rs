@@ -195,7 +195,7 @@ pub(crate) struct Cli {
 
 /// The flags of the `cluster` block.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(rename_all = "snake_case", next_help_heading = "Cluster")]
+#[command(rename_all = "snake_case", next_help_heading = CLUSTER_FLAGS)]
 pub(crate) struct ClusterFlags {
     /// Servers to dial, separated by commas
     #[arg(long, value_name = "URLS")]
@@ -216,6 +216,9 @@ pub(crate) struct ClusterFlags {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) connect_retries: Option<i64>,
 }
+
+/// The heading of flags for servers that meet others.
+pub(crate) const CLUSTER_FLAGS: &str = "Cluster";
 
 const AFTER_HELP: &str = "\
 Flags take one dash or two, and a value after a blank or `=`, as nats-server's do: -js -sd DIR -p 4222 -DV.

@@ -7,7 +7,7 @@ use frond_node::{LinkMakers, Node};
 
 use crate::attend::{Attendance, Part};
 use crate::check;
-use crate::cli::Cli;
+use crate::cli::{CLUSTER_FLAGS, Cli};
 use crate::clock::Clock;
 use crate::files::program;
 use crate::limits::{SIDE_THREADS_MAX, SIDE_THREADS_NICE};
@@ -25,6 +25,8 @@ mod stewarded;
 pub struct Product {
     /// `frond` or `frond-hub`.
     pub name: &'static str,
+    /// What else it does, when its first argument is another: lines for `--help`.
+    pub commands: &'static str,
     /// The links it can make.
     pub links: fn() -> LinkMakers,
     /// Who looks after the configuration, given the block that says how; `None`: nobody can.
@@ -61,13 +63,7 @@ fn try_run(product: &Product) -> Result<(), String> {
     let bare = is_bare(std::env::args().count(), &program());
     let cli = Cli::parse_from_process()?;
     if cli.help {
-        print(
-            &Cli::command()
-                .name(product.name)
-                .about(about(product))
-                .render_help()
-                .to_string(),
-        );
+        print(&help(product));
         return Ok(());
     }
     if cli.version {
@@ -125,6 +121,21 @@ fn steward(product: &Product, options: &Options) -> Result<Option<Box<dyn Stewar
 /// addresses and without JetStream.
 fn is_bare(arguments: usize, program: &str) -> bool {
     arguments <= 1 && program != "nats-server"
+}
+
+/// What it takes; flags for peers that it does not know are not among them.
+fn help(product: &Product) -> String {
+    let has_cluster = (product.links)().cluster.is_some();
+    let mut command = Cli::command().name(product.name).about(about(product));
+    if !has_cluster {
+        command = command.mut_args(|flag| {
+            let is_hidden = flag.get_help_heading() == Some(CLUSTER_FLAGS);
+            flag.hide(is_hidden)
+        });
+    }
+    let after = command.get_after_help().map(ToString::to_string);
+    let after = format!("{}\n\n{}", product.commands, after.unwrap_or_default());
+    command.after_help(after).render_help().to_string()
 }
 
 fn about(product: &Product) -> String {

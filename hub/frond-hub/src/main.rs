@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     }
     frond_runtime::run(&Product {
         name: "frond-hub",
+        commands: "Commands:\n  fleet  Sign configurations and bring them to the boxes (frond-hub fleet --help)",
         links,
         steward: None,
         attend: Some(beside::ATTENDANCE),
