@@ -1,4 +1,5 @@
 mod faults;
+mod line;
 mod world;
 
 use std::collections::BTreeSet;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use frond_clock::Rng;
 use frond_config::{Budget, Order, Period};
 
-use super::world::{Line, World, options};
+use super::line::Line;
+use super::world::{World, options};
 use super::{LONG, secs};
 use crate::io::Input;
 use crate::status::State;

@@ -10,6 +10,7 @@ use frond_config::{Forward as Options, ForwardTo, OnFull, Order};
 use serde_json::{Value, json};
 
 use super::super::{Forward, Setup};
+use super::line::Line;
 use crate::io::{Input, Letter, Message, Output};
 use crate::words;
 
@@ -45,7 +46,7 @@ pub(super) struct World {
     options: Options,
 }
 
-struct Heard {
+pub(super) struct Heard {
     sid: u32,
     subject: String,
     reply: Option<String>,
@@ -438,69 +439,6 @@ impl Heard {
             header: header.to_vec(),
             payload: payload.to_vec(),
         }
-    }
-}
-
-/// A slow line: what is sent waits for what was sent before it.
-pub(super) struct Line {
-    up: Way<Letter>,
-    down: Way<Heard>,
-}
-
-struct Way<T> {
-    bytes_per_second: u64,
-    /// By when it is through.
-    queue: VecDeque<(Instant, T)>,
-    free_at: Instant,
-    /// All that ever went.
-    bytes: u64,
-}
-
-impl Line {
-    pub(super) fn new(bytes_per_second: u64) -> Self {
-        Self {
-            up: Way::new(bytes_per_second),
-            down: Way::new(bytes_per_second),
-        }
-    }
-
-    fn next(&self) -> Option<Instant> {
-        let up = self.up.queue.front().map(|(at, _)| *at);
-        let down = self.down.queue.front().map(|(at, _)| *at);
-        up.into_iter().chain(down).min()
-    }
-
-    /// Bytes that went to the hub, and that came from it.
-    pub(super) const fn bytes(&self) -> (u64, u64) {
-        (self.up.bytes, self.down.bytes)
-    }
-
-    /// How long something that is sent now takes to the hub.
-    pub(super) fn queue(&self, now: Instant) -> Duration {
-        self.up.free_at.since(now)
-    }
-}
-
-impl<T> Way<T> {
-    const fn new(bytes_per_second: u64) -> Self {
-        Self {
-            bytes_per_second,
-            queue: VecDeque::new(),
-            free_at: Instant::START,
-            bytes: 0,
-        }
-    }
-
-    fn send(&mut self, now: Instant, bytes: usize, it: T) {
-        self.bytes += bytes as u64;
-        let takes = bytes as u64 * 1_000_000_000 / self.bytes_per_second;
-        self.free_at = self.free_at.max(now) + Duration::from_nanos(takes);
-        self.queue.push_back((self.free_at, it));
-    }
-
-    fn due(&mut self, now: Instant) -> Option<T> {
-        let (_, it) = self.queue.pop_front_if(|(at, _)| *at <= now)?;
-        Some(it)
     }
 }
 
