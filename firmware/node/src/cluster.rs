@@ -167,7 +167,8 @@ impl Node {
         self.broker.set_own_urls(urls);
     }
 
-    /// `host:port`, for an unspecified host each address of this machine.
+    /// `host:port`, for an unspecified host each address of this machine: that itself leads whoever
+    /// is told of it to itself.
     fn urls_of(&self, host: &str, port: u16) -> Vec<String> {
         let host = host.trim_matches(['[', ']']);
         let anywhere = host.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified());
@@ -175,7 +176,7 @@ impl Node {
             true => format!("[{host}]:{port}"),
             false => format!("{host}:{port}"),
         };
-        if anywhere && !self.addresses.is_empty() {
+        if anywhere {
             let hosts = self.addresses.iter().map(ToString::to_string);
             return hosts.map(|host| url(&host)).collect();
         }

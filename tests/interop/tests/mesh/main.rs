@@ -1,5 +1,6 @@
 //! Routes and gateways with Frond and nats-server in one system.
 
+mod addresses;
 mod field_reports_links;
 mod field_reports_mesh;
 mod gateways;
