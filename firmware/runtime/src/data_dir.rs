@@ -3,7 +3,9 @@ use std::path::Path;
 
 use frond_config::{JetStreamEncryption, StoreCipher};
 use frond_ledger::Recovered;
-use frond_store::{Cipher, Encryption, FileDisk, Options as StoreOptions, Secret, Store};
+use frond_store::{
+    Cipher, Encryption, FileDisk, Options as StoreOptions, Secret, Store, make_private,
+};
 
 use crate::limits::JOURNAL_BYTES_MAX;
 use crate::options::plain;
@@ -32,7 +34,7 @@ pub(crate) fn open(
 fn make(dir: &Path) -> io::Result<()> {
     let missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let made: Vec<&Path> = dir.ancestors().take_while(missing).collect();
-    std::fs::create_dir_all(dir)?;
+    make_private(dir)?;
     for dir in made {
         let above = dir.parent().filter(|above| !above.as_os_str().is_empty());
         std::fs::File::open(above.unwrap_or_else(|| Path::new(".")))?.sync_all()?;

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,7 +52,9 @@ pub(crate) fn write(path: &Path, time: Timestamp, gaps: &[Gap]) -> std::io::Resu
         let _ = writeln!(text, "{} {} {}", gap.from, gap.until, gap.lag.as_nanos());
     }
     let new = path.with_extension("new");
-    let mut file = fs::File::create(&new)?;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(new, path)

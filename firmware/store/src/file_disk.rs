@@ -1,6 +1,7 @@
 use core::num::NonZeroU64;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -27,9 +28,24 @@ impl FileDisk {
     /// When it cannot be made or is not a directory.
     pub fn open(directory: impl AsRef<Path>) -> io::Result<Self> {
         let directory = directory.as_ref().to_path_buf();
-        fs::create_dir_all(&directory)?;
+        make_private(&directory)?;
         Ok(Self { directory })
     }
+}
+
+/// Messages are nobody's but this server's. What is there already is left as its owner has it.
+const FILE_MODE: u32 = 0o600;
+const DIRECTORY_MODE: u32 = 0o700;
+
+/// Makes a directory, and those above it, that only this user may look into.
+///
+/// # Errors
+/// When that is not possible.
+pub fn make_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(directory)
 }
 
 impl Disk for FileDisk {
@@ -45,6 +61,7 @@ impl Disk for FileDisk {
             .write(true)
             .create(true)
             .truncate(false)
+            .mode(FILE_MODE)
             .open(self.directory.join(name))
             .map_err(|error| named(&self.directory.join(name), error))
     }
@@ -180,5 +197,25 @@ impl DiskFile for File {
             Advice::Random
         };
         let _ = fadvise(self, 0, None, advice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// Others on this machine have no business with messages.
+    #[test]
+    fn what_is_made_is_for_this_user_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let directory = base.path().join("a/b");
+        let disk = FileDisk::open(&directory).unwrap();
+        disk.open("journal").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&base.path().join("a")), 0o700);
+        assert_eq!(mode(&directory), 0o700);
+        assert_eq!(mode(&directory.join("journal")), 0o600);
     }
 }

@@ -95,7 +95,7 @@ pub use counters::{Counters, Counts};
 pub use decode_any::decode_any;
 pub use disk::{Disk, DiskFile, Guard};
 pub use error::StoreError;
-pub use file_disk::FileDisk;
+pub use file_disk::{FileDisk, make_private};
 pub use open::Store;
 pub use options::Options;
 pub use reader::Reader;
