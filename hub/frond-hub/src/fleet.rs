@@ -8,6 +8,7 @@
 mod bucket;
 mod claim;
 mod course;
+mod draft;
 mod files;
 mod host;
 mod keys;

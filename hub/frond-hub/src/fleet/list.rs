@@ -68,6 +68,14 @@ impl Forget {
     pub(super) fn run(&self) -> Result<(), String> {
         let mut caller = self.hub.connect()?;
         let registry = self.hub.places().registry;
+        let kept = bucket::get(&mut caller, &registry, &self.name)?;
+        if kept.is_none_or(|(_, report)| report.is_empty()) {
+            return Err(format!(
+                "no box called {} reported here; what is listed as \"no box\" is a line of a \
+                 server that says nothing of itself, and stays on the list",
+                self.name
+            ));
+        }
         bucket::delete(&mut caller, &registry, &self.name)?;
         say(&format!("{} is off the list", self.name));
         Ok(())

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use frond_ota::limits::BUNDLE_BYTES_MAX;
 use frond_ota::{Bundle, Purpose, Sealed, Target};
 
+use super::draft::{self, Checked};
 use super::{keys, now_s, read_bytes, read_text, say, write_bytes};
 
 #[derive(Debug, clap::Args)]
@@ -42,6 +43,9 @@ pub(super) struct Sign {
     /// Files with seeds
     #[arg(long = "key", value_name = "SEED", required = true)]
     keys: Vec<PathBuf>,
+    /// Sign it whatever is wrong with it
+    #[arg(long)]
+    unchecked: bool,
     /// File for the bundle
     #[arg(long, short)]
     out: PathBuf,
@@ -55,6 +59,8 @@ fn target(text: &str) -> Result<Target, String> {
         Some(_) | None => Err("write device:NAME, group:NAME or all".to_owned()),
     }
 }
+
+const PARTLY: &str = "not checked: it includes files or uses variables that only the boxes have";
 
 impl Sign {
     pub(super) fn run(&self) -> Result<(), String> {
@@ -81,6 +87,13 @@ impl Sign {
             files,
         };
         bundle.check()?;
+        let name = self.config.display().to_string();
+        match draft::check(&bundle, &name) {
+            Ok(Checked::Whole) => {}
+            Ok(Checked::Partly) => say(PARTLY),
+            Err(why) if self.unchecked => say(&format!("signed all the same: {why}")),
+            Err(why) => return Err(format!("{why}\n(--unchecked signs it all the same)")),
+        }
         let roots: Result<Vec<_>, String> =
             self.root.iter().map(|it| keys::read_root(it)).collect();
         let mut sealed = Sealed::new(&bundle, roots?);
