@@ -1,4 +1,5 @@
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use frond_account::{Credentials, TlsSession, Transport};
@@ -12,6 +13,12 @@ pub struct PeerAddr {
     pub ip: IpAddr,
     /// Its port.
     pub port: u16,
+}
+
+impl fmt::Display for PeerAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SocketAddr::new(self.ip, self.port).fmt(f)
+    }
 }
 
 /// How a connection came about.

@@ -239,6 +239,11 @@ pub trait Upcalls {
     fn each_peer(&self, see: &mut dyn FnMut(LinkId, AccountId, &LinkPeer));
     /// Where the other end of a link is.
     fn address_of(&self, link: LinkId) -> Option<PeerAddr>;
+    /// Where this link's own peer is, for people.
+    fn whereabouts(&self) -> String {
+        let address = self.address_of(self.link());
+        address.map_or_else(|| "a peer".to_owned(), |at| at.to_string())
+    }
     /// Writes `-ERR '<text>'` to another link's peer and closes it.
     fn evict(&mut self, other: LinkId, text: &str, cause: &str);
     /// Flush what was written, then close. `cause` is one of wire-1 section 22's reasons.

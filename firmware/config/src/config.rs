@@ -87,7 +87,8 @@ pub struct Config {
     pub allow_non_tls: bool,
     /// Every so many failed first connects, one is logged. 3600 by default.
     pub connect_error_reports: u64,
-    /// Every so many failed reconnects, one is logged. 1 by default.
+    /// Every so many failed reconnects, one is logged beside the first for each cause. 3600 by
+    /// default: nats-server logs each, 60,000 a day of a line that is down.
     pub reconnect_error_reports: u64,
     /// Users of the global account.
     pub authorization: Authorization,
@@ -168,7 +169,7 @@ impl Default for Config {
             no_sublist_cache: false,
             allow_non_tls: false,
             connect_error_reports: 3600,
-            reconnect_error_reports: 1,
+            reconnect_error_reports: 3600,
             authorization: Authorization::default(),
             accounts: Vec::new(),
             mappings: Vec::new(),

@@ -282,12 +282,13 @@ impl Accept {
             encode::err(up.out(), text);
         }
         let who = match &self.state {
-            State::Up(session) => format!("{:?}", session.peer().name),
-            State::Authenticating { connect, .. } => format!("{:?}", connect.name),
-            State::New | State::AwaitingConnect { .. } | State::Closed => "a peer".to_owned(),
+            State::Up(session) => format!(" ({:?})", session.peer().name),
+            State::Authenticating { connect, .. } => format!(" ({:?})", connect.name),
+            State::New | State::AwaitingConnect { .. } | State::Closed => String::new(),
         };
+        let at = up.whereabouts();
         let words = text.unwrap_or(cause);
-        up.log(Level::Warn, format!("leafnode: closing {who}: {words}"));
+        up.log(Level::Warn, format!("leafnode: closing {at}{who}: {words}"));
         self.state = State::Closed;
         up.close(cause);
     }

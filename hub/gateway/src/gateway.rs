@@ -317,7 +317,8 @@ impl Gateway {
             encode::err(up.out(), text);
         }
         let words = text.unwrap_or(cause);
-        up.log(Level::Warn, format!("gateway: closing a peer: {words}"));
+        let at = up.whereabouts();
+        up.log(Level::Warn, format!("gateway: closing {at}: {words}"));
         self.depart(up);
         self.state = State::Ended;
         up.close(cause);

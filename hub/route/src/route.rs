@@ -439,7 +439,8 @@ impl Route {
             encode::err(up.out(), text);
         }
         let words = text.unwrap_or(cause);
-        up.log(Level::Warn, format!("route: closing a peer: {words}"));
+        let at = up.whereabouts();
+        up.log(Level::Warn, format!("route: closing {at}: {words}"));
         self.depart(up);
         self.state = State::Ended;
         up.close(cause);
