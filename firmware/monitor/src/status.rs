@@ -11,6 +11,7 @@ mod tests;
 
 use std::time::Duration;
 
+use frond_account::Transport;
 use frond_clock::Trust;
 use frond_forward::Status as Forwarded;
 use frond_node::View;
@@ -187,9 +188,10 @@ fn line(remote: Remote) -> LineNow {
     }
 }
 
-/// Those that have yet to say who they are, are none.
+/// Those that have yet to say who they are, are none, nor are parts of this program.
 fn devices(mut clients: Vec<Connection>, seen: &Seen) -> Devices {
-    clients.retain(|it| !it.account.is_empty() && seen.shows(&it.account));
+    let is_own = |it: &Connection| it.transport == Transport::InProcess;
+    clients.retain(|it| !it.account.is_empty() && !is_own(it) && seen.shows(&it.account));
     let count = clients.len();
     clients.sort_by_key(|it| std::cmp::Reverse(it.cid));
     clients.truncate(DEVICES_SHOWN_MAX);

@@ -57,6 +57,9 @@ const REFUSALS: [&str; 4] = [
     "Permissions",
 ];
 
+/// What the system says when the hub's machine is there and nothing listens at its port.
+const UNANSWERED: &str = "connection refused";
+
 /// What findings are made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
@@ -118,8 +121,9 @@ fn line(remote: &Remote) -> Option<Finding> {
     }
     let url = remote.urls.first().map_or("", String::as_str);
     let is_refused = REFUSALS.iter().any(|it| remote.last_error.contains(it));
-    let code = match is_refused {
-        true => "line_refused",
+    let code = match remote.last_error.contains(UNANSWERED) {
+        _ if is_refused => "line_refused",
+        true => "line_unanswered",
         false => "line_down",
     };
     Some(Finding {

@@ -37,7 +37,7 @@ fn remote(state: &'static str) -> Remote {
     Remote {
         urls: vec!["nats://hub:7422".into()],
         state,
-        last_error: "connection refused".into(),
+        last_error: "i/o timeout".into(),
         ..Remote::default()
     }
 }
@@ -128,11 +128,17 @@ fn the_worst_is_told_first_and_is_what_the_box_is() {
 
 #[test]
 fn a_hub_that_refuses_is_not_one_out_of_reach() {
-    let mut refused = remote("waiting");
-    refused.last_error = "Authorization Violation".into();
     let whole = stored(10_000, None);
-    let told = told(&[refused], Some(&whole), &well());
-    assert_eq!(told, (vec!["line_refused"], Condition::LocalOnly));
+    for (words, code) in [
+        ("Authorization Violation", "line_refused"),
+        ("hub:7422: connection refused", "line_unanswered"),
+        ("i/o timeout", "line_down"),
+    ] {
+        let mut down = remote("waiting");
+        down.last_error = words.into();
+        let told = told(&[down], Some(&whole), &well());
+        assert_eq!(told, (vec![code], Condition::LocalOnly));
+    }
 }
 
 #[test]
