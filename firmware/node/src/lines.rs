@@ -27,6 +27,12 @@ pub enum Late {
 }
 
 impl Node {
+    /// Whether clients have to say who they are.
+    #[must_use]
+    pub fn wants_login(&self) -> bool {
+        self.broker.directory().auth_required()
+    }
+
     /// The most that the hub of an account takes of header and payload together, in bytes, while
     /// there is one line to one, and it said so.
     #[must_use]

@@ -4,9 +4,11 @@ use std::time::Duration;
 use frond_broker::ServerFacts;
 use frond_config::Config;
 use frond_node::Node;
+use tokio::net::TcpListener;
 
 use crate::Product;
 use crate::check;
+use crate::files::program;
 use crate::options::Options;
 use crate::space::{free_bytes, friendly, limits};
 
@@ -41,6 +43,24 @@ pub(crate) fn starting(product: &Product, facts: &ServerFacts, options: &Options
         tracing::warn!("{line}");
     }
     check::tell_missing_credentials(&options.config);
+}
+
+/// Where a person looks; the place of nats-server is that of a server without a page.
+pub(crate) fn status_page(scheme: &str, on: &impl std::fmt::Display) {
+    if program() != "nats-server" {
+        tracing::info!("Status page: {scheme}://{on}/status");
+    }
+}
+
+/// A box that everybody in its network may use is that by its owner's will, and knowing it.
+pub(crate) fn open_to_all(clients: &TcpListener) {
+    let is_near = clients.local_addr().is_ok_and(|at| at.ip().is_loopback());
+    if !is_near && program() != "nats-server" {
+        tracing::info!(
+            "Nobody needs a login: whoever reaches this port may publish, subscribe and read \
+             (authorization or accounts in a configuration file change that)"
+        );
+    }
 }
 
 /// Before the data directory is opened.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use crate::args;
 
 /// The command line, spelled as nats-server's.
-#[derive(Clone, Debug, Default, Parser)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Parser)]
 #[command(
     rename_all = "snake_case",
     disable_version_flag = true,
@@ -13,7 +13,7 @@ use crate::args;
     after_help = AFTER_HELP
 )]
 pub(crate) struct Cli {
-    /// Bind to this host address [default: 127.0.0.1 without any flag, else 0.0.0.0]
+    /// Bind to this host address [default: 127.0.0.1 for a start as below, else 0.0.0.0]
     #[arg(short = 'a', long, value_name = "HOST", help_heading = "Server")]
     pub(crate) addr: Option<String>,
     /// Port for clients, -1 picks a free one [default: 4222]
@@ -194,7 +194,7 @@ pub(crate) struct Cli {
 }
 
 /// The flags of the `cluster` block.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(rename_all = "snake_case", next_help_heading = CLUSTER_FLAGS)]
 pub(crate) struct ClusterFlags {
     /// Servers to dial, separated by commas
@@ -222,10 +222,32 @@ pub(crate) const CLUSTER_FLAGS: &str = "Cluster";
 
 const AFTER_HELP: &str = "\
 Flags take one dash or two, and a value after a blank or `=`, as nats-server's do: -js -sd DIR -p 4222 -DV.
-Without a configuration file and flags it listens on this machine only: clients on 4222, monitoring on 8222,
-JetStream on, its data in a directory that the first log lines name.";
+Without a configuration file and with no flags but for the name and for logging it listens on this machine only:
+clients on 4222, monitoring on 8222, JetStream on, its data in a directory that the first log lines name.";
 
 impl Cli {
+    /// Whether nothing is asked for but a name and what is logged where: that changes nothing of
+    /// who may reach the server, and what it keeps.
+    pub(crate) fn is_plain(&self) -> bool {
+        let asked = Self {
+            name: None,
+            pid: None,
+            ports_file_dir: None,
+            log: None,
+            log_size_limit: None,
+            syslog: None,
+            remote_syslog: None,
+            logtime: None,
+            logtime_utc: None,
+            debug: None,
+            trace: None,
+            debug_trace: None,
+            max_traced_msg_len: None,
+            ..self.clone()
+        };
+        asked == Self::default()
+    }
+
     /// Reads the process's arguments.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
     reason = "the shell is where time, files and the environment come from"
 )]
 
+mod addresses;
 mod args;
 mod attend;
 mod banner;

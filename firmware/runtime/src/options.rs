@@ -37,6 +37,14 @@ pub(crate) enum OptionsError {
 /// The port monitoring gets when nothing at all was said.
 const MONITOR_PORT: u16 = 8222;
 
+/// The name of this machine, if a server may have it.
+fn machine_name() -> Option<String> {
+    let uname = rustix::system::uname();
+    let name = uname.nodename().to_str().ok()?;
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    is_name.then(|| name.to_owned())
+}
+
 impl Options {
     /// Reads the file named by the flags, lays the flags over it, and checks the whole as a start
     /// does. `bare` is a start without any argument: this machine only, JetStream on.
@@ -105,6 +113,7 @@ impl Options {
     fn embedded() -> Self {
         let mut config = Config::default();
         "127.0.0.1".clone_into(&mut config.host);
+        config.server_name = machine_name();
         config.monitor = Some(Listen {
             host: "127.0.0.1".to_owned(),
             port: MONITOR_PORT,

@@ -60,8 +60,8 @@ pub fn run(product: &Product) -> ExitCode {
 }
 
 fn try_run(product: &Product) -> Result<(), String> {
-    let bare = is_bare(std::env::args().count(), &program());
     let cli = Cli::parse_from_process()?;
+    let bare = is_bare(&cli, &program());
     if cli.help {
         print(&help(product));
         return Ok(());
@@ -117,10 +117,10 @@ fn steward(product: &Product, options: &Options) -> Result<Option<Box<dyn Stewar
     }
 }
 
-/// A start without any argument; under the name of nats-server it is a start of that, on all
+/// A start without any wish; under the name of nats-server it is a start of that, on all
 /// addresses and without JetStream.
-fn is_bare(arguments: usize, program: &str) -> bool {
-    arguments <= 1 && program != "nats-server"
+fn is_bare(cli: &Cli, program: &str) -> bool {
+    cli.is_plain() && program != "nats-server"
 }
 
 /// What it takes; flags for peers that it does not know are not among them.
@@ -242,10 +242,29 @@ fn eprint(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args;
+    use clap::Parser as _;
 
     #[test]
     fn in_the_place_of_nats_server_its_defaults_apply() {
-        assert!(is_bare(1, "frond") && is_bare(0, "frond-hub"));
-        assert!(!is_bare(1, "nats-server") && !is_bare(2, "frond"));
+        let words = |line: &str| {
+            let words = line.split(' ').map(ToOwned::to_owned);
+            Cli::try_parse_from(args::normalise(words).unwrap()).unwrap()
+        };
+        for line in [
+            "frond",
+            "frond -D",
+            "frond --name till --log /x --trace=true",
+        ] {
+            assert!(is_bare(&words(line), "frond"), "{line}");
+            assert!(!is_bare(&words(line), "nats-server"), "{line}");
+        }
+        for line in [
+            "frond -p 4222",
+            "frond -D --jetstream=false",
+            "frond --routes nats://a:1",
+        ] {
+            assert!(!is_bare(&words(line), "frond"), "{line}");
+        }
     }
 }

@@ -1,5 +1,4 @@
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -24,7 +23,8 @@ use crate::steward::{Hands, Keeper, News, Steward, Text, Took};
 use crate::tls::{self, Contexts};
 use crate::websocket::Door;
 use crate::{
-    Product, banner, check, claims, data_dir, http, known_time, listener, ocsp, reload, space,
+    Product, addresses, banner, check, claims, data_dir, http, known_time, listener, ocsp, reload,
+    space,
 };
 
 /// A server that listens, until it is told to end.
@@ -123,6 +123,7 @@ impl Server {
             let (listener, on) = bound(&at.host, at.port, "monitoring").await?;
             let scheme = if config.monitor_tls { "https" } else { "http" };
             tracing::info!("Starting {scheme} monitor on {on}");
+            banner::status_page(scheme, &on);
             ports.insert("monitoring", vec![url_of(scheme, &listener)]);
             self.core
                 .with_node(|node| node.set_monitor_port(local_port(&listener)));
@@ -139,7 +140,8 @@ impl Server {
             leaf = Some(listener);
         }
         let websocket = self.listen_for_websockets(config, &mut ports).await?;
-        self.core.with_node(|node| node.set_addresses(addresses()));
+        self.core
+            .with_node(|node| node.set_addresses(addresses::own()));
         // Routes tell where the gateways are.
         let gateway = self.listen_for_gateways(config, &mut ports).await?;
         let route = self.listen_for_routes(config, &mut ports).await?;
@@ -150,6 +152,9 @@ impl Server {
         self.leave_traces(config, &ports)
             .map_err(|error| error.to_string())?;
         tracing::info!("Listening for client connections on {on}");
+        if !self.core.with_node(|node| node.wants_login()) {
+            banner::open_to_all(&client);
+        }
         if config.proxy_protocol {
             tracing::info!("PROXY protocol enabled for client connections");
         }
@@ -486,15 +491,4 @@ async fn give_back_code() {
     if let Err(error) = frond_trim::give_back_code() {
         tracing::debug!("The code of the start stays in memory: {error}");
     }
-}
-
-/// The addresses that this machine has on its way to others; nothing is sent to find out.
-fn addresses() -> Vec<IpAddr> {
-    let probes = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
-    let found = probes.into_iter().filter_map(|(own, far)| {
-        let socket = std::net::UdpSocket::bind(own).ok()?;
-        socket.connect(far).ok()?;
-        Some(socket.local_addr().ok()?.ip())
-    });
-    found.filter(|ip| !ip.is_unspecified()).collect()
 }
