@@ -3,7 +3,7 @@
 use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
 
 use super::info::Shown;
-use super::{Outcome, answer};
+use super::{Call, Outcome, answer};
 use crate::actions::Action;
 use crate::consumer::{ConsumerInput, Ending, StreamFacts};
 use crate::errors::{self, ApiError};
@@ -61,8 +61,8 @@ impl JetStream {
                 ("stream_msg_delete_response", Ok(Some(done)))
             }
             What::NewConsumer(consumer, answer) => {
-                self.consumer_came(stream, consumer, reach);
-                ("consumer_create_response", Ok(Some(answer)))
+                self.consumer_came(&call, (stream, consumer), answer, reach);
+                ("consumer_create_response", Ok(None))
             }
             What::UpdateConsumer(consumer, config) => {
                 let outcome = self.consumer_updated(stream, consumer, *config, reach);
@@ -243,12 +243,20 @@ impl JetStream {
         }
     }
 
-    fn consumer_came(&mut self, stream: StreamId, consumer: ConsumerId, reach: &dyn Reach) {
+    fn consumer_came(
+        &mut self,
+        call: &Call,
+        (stream, consumer): (StreamId, ConsumerId),
+        answer: Vec<u8>,
+        reach: &dyn Reach,
+    ) {
         let host = self.hosts.get(&stream);
         let attached = host.and_then(|host| host.consumers.get(&consumer));
         if let Some(name) = attached.map(|it| it.machine.name().to_owned()) {
             self.tell_of(stream, Some(&name), Action::Created, reach);
         }
+        self.conclude(call, "consumer_create_response", Ok(Some(answer)));
+        self.start_consumer(stream, consumer, reach);
     }
 
     pub(crate) fn forget_name(&mut self, host: &Host) {

@@ -63,7 +63,9 @@ impl JetStream {
         let outcome = if is_volatile {
             let action = Action::Created;
             self.tell_action(call.tenant, &name, Some(&own_name), action, reach);
-            Ok(Some(answer))
+            self.conclude(call, "consumer_create_response", Ok(Some(answer)));
+            self.start_consumer(id, consumer, reach);
+            Ok(None)
         } else {
             let what = What::NewConsumer(consumer, answer);
             let change = self.change(call, id, what, &name, &own_name);
@@ -74,6 +76,18 @@ impl JetStream {
         }
         self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
         outcome
+    }
+
+    /// Who asked for a consumer was told of it: it may deliver. Messages never come before the
+    /// answer, however long the disk takes: clients set their limits when they have it.
+    // spec: nats-server v2.15.1 server/jetstream_api.go jsConsumerCreateRequest
+    pub(super) fn start_consumer(&mut self, id: StreamId, consumer: ConsumerId, reach: &dyn Reach) {
+        let host = self.hosts.get_mut(&id);
+        let attached = host.and_then(|host| host.consumers.get_mut(&consumer));
+        if let Some(attached) = attached {
+            attached.machine.told();
+            self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
+        }
     }
 
     pub(super) fn update_consumer(

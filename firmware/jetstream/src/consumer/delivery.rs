@@ -48,6 +48,9 @@ impl Consumer {
     pub(super) fn pump(&mut self, scene: &Scene<'_>) {
         self.pace.stop = Stop::Idle;
         self.pace.resume_at = None;
+        if self.pace.is_untold {
+            return;
+        }
         let (mut messages, mut bytes) = (0, 0);
         loop {
             if !self.may_send(scene) {

@@ -70,6 +70,8 @@ pub(super) struct Pace {
     pub(super) replay: Option<Replay>,
     /// Nothing is sent before.
     pub(super) resume_at: Option<Instant>,
+    /// Whether its maker is still to be told of it: nothing is sent before.
+    pub(super) is_untold: bool,
     /// Why it stopped.
     pub(super) stop: Stop,
 }
@@ -107,7 +109,8 @@ pub(crate) enum Ending {
 impl Consumer {
     /// A new consumer from a prepared description that has a name. `seed` feeds its choices.
     /// Its first wish is to save where it starts, with `Need::Sync`: answer the create call
-    /// when that is safe, with [`Consumer::info`] taken before any other input.
+    /// when that is safe, with [`Consumer::info`] taken before any other input, and then call
+    /// [`Consumer::told`]: it delivers nothing before.
     pub(crate) fn create(
         now: Now,
         config: ConsumerConfig,
@@ -119,8 +122,14 @@ impl Consumer {
         let mut consumer = Self::assemble(now, now.wall, config, stream, seed, progress);
         consumer.recount(list, messages);
         consumer.pace.replay = consumer.replay(messages);
+        consumer.pace.is_untold = true;
         consumer.save_whole(frond_ledger::Need::Sync);
         consumer
+    }
+
+    /// Who asked for it was told that it exists: it delivers from its next input on.
+    pub(crate) const fn told(&mut self) {
+        self.pace.is_untold = false;
     }
 
     /// A consumer as the ledger has it. What cannot be read is left out: the text says so.

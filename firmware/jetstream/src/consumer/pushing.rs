@@ -130,7 +130,7 @@ impl Consumer {
             return;
         }
         *at = scene.mono() + *every;
-        if push.is_bound() {
+        if push.is_bound() && !self.pace.is_untold {
             let stalled = push.window.as_ref().and_then(Window::asked);
             self.out
                 .publish(status::heartbeat(&push.subject, last, stalled));

@@ -47,6 +47,8 @@ pub(crate) struct Feed {
     pub(super) error: Option<ApiError>,
     pub(super) heard: Option<Instant>,
     pub(super) lag: u64,
+    /// How many came after the last message heard, by its own count.
+    after_heard: u64,
     pub(super) out: VecDeque<FeedOutput>,
 }
 
@@ -142,6 +144,7 @@ impl Feed {
             error: None,
             heard: None,
             lag: 0,
+            after_heard: 0,
             out: VecDeque::new(),
         }
     }
@@ -302,6 +305,7 @@ impl Feed {
                 self.heard = Some(now);
                 match flow.judge(now, message) {
                     Delivery::Next(position, pending) => {
+                        self.after_heard = pending;
                         self.lag = pending.saturating_sub(1);
                         self.next(now, position, message);
                     }
@@ -390,7 +394,10 @@ impl Feed {
 
     /// What came and was not given to the stream comes again.
     pub(super) fn forget_unkept(&mut self) {
-        self.lag = self.lag.saturating_add(self.queue.messages());
+        let unkept = self.queue.messages();
+        if unkept > 0 {
+            self.lag = self.after_heard.saturating_add(unkept);
+        }
         self.queue.clear();
         self.seen = self.given;
     }

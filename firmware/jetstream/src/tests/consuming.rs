@@ -309,3 +309,37 @@ fn an_expired_consumer_is_gone_also_after_a_restart() {
             .contains(r#""consumers":[]"#)
     );
 }
+
+/// Who was sent to, in order, when a consumer that delivers to `d` was asked for.
+fn sent_after_create(world: &mut World, config: &str) -> Vec<String> {
+    let before = world.sent.len();
+    let body = format!(r#"{{"stream_name":"S","config":{{"deliver_subject":"d"{config}}}}}"#);
+    let asked = world.send("$JS.API.CONSUMER.CREATE.S", &[], body.as_bytes());
+    world.drain();
+    world.disk_answers(usize::MAX);
+    let answer = world.answer(asked).unwrap();
+    assert!(!answer.contains("error"), "{answer}");
+    let told = [format!("_R.{asked}"), "d".to_owned()];
+    let sent = world.sent.split_off(before).into_iter().map(|sent| sent.to);
+    sent.filter(|to| told.contains(to)).collect()
+}
+
+// spec: nats-server v2.15.1 server/jetstream_api.go jsConsumerCreateRequest
+#[test]
+fn a_new_consumer_is_told_of_before_it_delivers() {
+    for config in [
+        r#","ack_policy":"none""#,
+        r#","ack_policy":"none","mem_storage":true"#,
+    ] {
+        let mut world = World::new();
+        world.create("S", r#""subjects":["s.>"]"#);
+        for _ in 0..10 {
+            world.ask("s.a", "1");
+        }
+        world.listen("d");
+        world.is_prompt = false;
+        let sent = sent_after_create(&mut world, config);
+        assert!(sent[0].starts_with("_R."), "{config}: {sent:?}");
+        assert_eq!(sent.len(), 11, "{config}: {sent:?}");
+    }
+}

@@ -168,7 +168,8 @@ impl World {
         let config = config
             .prepare(&facts, &ServerLimits::default(), false)
             .unwrap();
-        let consumer = Consumer::create(now, config, &facts, 7, &shelf);
+        let mut consumer = Consumer::create(now, config, &facts, 7, &shelf);
+        consumer.told();
         let mut world = Self {
             shelf,
             facts,
