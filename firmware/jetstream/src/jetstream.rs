@@ -466,11 +466,15 @@ impl JetStream {
 
     /// Tells consumers of what came in while one input was handled.
     fn settle(&mut self, reach: &dyn Reach) {
-        while let Some(stream) = self.fresh.pop_first() {
-            self.tell_consumers(stream, || ConsumerInput::Appended, reach);
-            self.watch(stream);
+        loop {
+            while let Some(stream) = self.fresh.pop_first() {
+                self.tell_consumers(stream, || ConsumerInput::Appended, reach);
+                self.watch(stream);
+            }
+            if !self.unpark(reach) {
+                return;
+            }
         }
-        self.unpark();
     }
 
     /// Sets the alarm for what expires next in a stream.

@@ -1,20 +1,24 @@
 //! Reads of what is being written: they wait until it is kept.
 //!
 //! A client that was told of one stream's message may ask at once for what that stream publishes
-//! again into another: it is on its way to the disk, and shows only when it is there.
+//! again into another: it is on its way to the disk, and shows only when it is there. The same
+//! goes for who publishes without waiting for acks, flushes, and asks.
 
 use frond_ledger::{Seq, StreamId};
 
-use crate::api::Call;
+use crate::api::{Call, Endpoint};
+use crate::host::Host;
+use crate::io::Reach;
 use crate::jetstream::JetStream;
 use crate::limits::PARKED_READS_MAX;
+use crate::stream::Stream;
 
 /// A read that waits.
 #[derive(Debug)]
 pub(crate) struct Parked {
     call: Call,
-    stream: StreamId,
-    seq: Seq,
+    /// The messages whose fate it waits for: the newest of each stream it is about.
+    behind: Vec<(StreamId, Seq)>,
     read: Read,
 }
 
@@ -25,42 +29,82 @@ pub(crate) enum Read {
     Api(Box<str>),
     /// By `DIRECT.GET` of the stream with this name, the subject at the end of its own.
     Direct(Box<str>, Option<Box<str>>),
+    /// By another request, about a stream and what is in it.
+    Request,
+}
+
+/// Which of the messages on their way a read is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About<'a> {
+    /// Those of one subject.
+    Subject(&'a str),
+    /// All of them.
+    All,
 }
 
 impl JetStream {
-    /// Lets a read of the last message of `subject` wait if that is being written. False when it
-    /// is to be answered now.
-    pub(crate) fn park(&mut self, call: &Call, name: &str, subject: &str, read: Read) -> bool {
-        if subject.is_empty() || self.parked.len() >= PARKED_READS_MAX {
-            return false;
-        }
+    /// Lets a read wait if what it is `about` is being written. False when it is to be answered
+    /// now.
+    pub(crate) fn park(&mut self, call: &Call, name: &str, about: About<'_>, read: Read) -> bool {
         let stream = self.find_stream(call.tenant, name).map(|host| &host.stream);
-        let waits_for = stream.and_then(|stream| Some((stream.id, stream.on_its_way(subject)?)));
-        let Some((stream, seq)) = waits_for else {
-            return false;
-        };
-        self.parked.push(Parked {
-            call: call.clone(),
-            stream,
-            seq,
-            read,
+        let waits_for = stream.and_then(|stream| {
+            let newest = match about {
+                About::Subject(subject) => stream.on_its_way(subject),
+                About::All => stream.newest_on_its_way(),
+            };
+            Some((stream.id, newest?))
         });
-        true
+        self.park_behind(call, waits_for.into_iter().collect(), read)
     }
 
-    /// Answers the reads whose message is kept, or will not be.
-    pub(crate) fn unpark(&mut self) {
+    /// Lets a request wait for what was published before it to the stream it is about, or to any
+    /// of them when it is about all: nats-server has stored that when its publisher hears the
+    /// answer to a ping. False when it is to be answered now.
+    pub(crate) fn park_request(&mut self, call: &Call, endpoint: &Endpoint<'_>) -> bool {
+        match endpoint {
+            // Its own rules: it is about few messages.
+            Endpoint::MessageGet(_) => false,
+            // What is in it does not matter, but it overtakes nobody.
+            Endpoint::StreamDelete(stream) if !self.has_parked(call, stream) => false,
+            Endpoint::AccountInfo | Endpoint::StreamList => {
+                let on_its_way = |stream: &Stream| Some((stream.id, stream.newest_on_its_way()?));
+                let hosts = self.hosts.values().map(|host: &Host| &host.stream);
+                let own = hosts.filter(|stream| stream.tenant == call.tenant);
+                let behind = own.filter_map(on_its_way).collect();
+                self.park_behind(call, behind, Read::Request)
+            }
+            other => {
+                let (stream, _) = other.scope();
+                !stream.is_empty() && self.park(call, stream, About::All, Read::Request)
+            }
+        }
+    }
+
+    /// Lets a pull that would be told that there are no messages wait for those on their way.
+    /// False when it is to be answered now.
+    pub(crate) fn park_pull(&mut self, call: &Call, stream: &str, consumer: &str) -> bool {
+        let host = self.find_stream(call.tenant, stream);
+        let host = host.filter(|host| host.stream.is_writing());
+        let consumer = host.and_then(|host| host.consumer(consumer));
+        consumer.is_some_and(|(_, consumer)| consumer.machine.has_nothing_for(call.body()))
+            && self.park(call, stream, About::All, Read::Request)
+    }
+
+    /// Answers the reads whose message is kept, or will not be. False when there was none.
+    pub(crate) fn unpark(&mut self, reach: &dyn Reach) -> bool {
         if self.parked.is_empty() {
-            return;
+            return false;
         }
         let hosts = &self.hosts;
+        let is_open = |(stream, seq): &(StreamId, Seq)| {
+            let host = hosts.get(stream);
+            host.is_some_and(|host| host.stream.waits_for(*seq))
+        };
         let (waiting, ready): (Vec<Parked>, Vec<Parked>) = std::mem::take(&mut self.parked)
             .into_iter()
-            .partition(|parked| {
-                let host = hosts.get(&parked.stream);
-                host.is_some_and(|host| host.stream.waits_for(parked.seq))
-            });
+            .partition(|parked| parked.behind.iter().any(is_open));
         self.parked = waiting;
+        let has_ready = !ready.is_empty();
         for Parked { call, read, .. } in ready {
             match read {
                 Read::Api(name) => {
@@ -70,7 +114,27 @@ impl JetStream {
                 Read::Direct(name, subject) => {
                     self.direct_read(&call, &name, subject.as_deref());
                 }
+                Read::Request => self.ask_on(call, reach),
             }
         }
+        has_ready
+    }
+
+    fn has_parked(&self, call: &Call, stream: &str) -> bool {
+        let id = self.find_stream(call.tenant, stream).map(Host::id);
+        let mut behind = self.parked.iter().flat_map(|parked| &parked.behind);
+        behind.any(|(stream, _)| Some(*stream) == id)
+    }
+
+    fn park_behind(&mut self, call: &Call, behind: Vec<(StreamId, Seq)>, read: Read) -> bool {
+        if behind.is_empty() || self.parked.len() >= PARKED_READS_MAX {
+            return false;
+        }
+        self.parked.push(Parked {
+            call: call.clone(),
+            behind,
+            read,
+        });
+        true
     }
 }

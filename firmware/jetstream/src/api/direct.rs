@@ -11,12 +11,13 @@ use frond_wire::{Message, MessageBuf, headers};
 use super::json::request;
 use super::messages::Wanted;
 use super::{Call, required_level};
+use crate::body_cache::BodyCache;
 use crate::consumer::{Messages, Resident};
 use crate::fetches::Purpose;
 use crate::host::Host;
 use crate::jetstream::JetStream;
 use crate::limits::{DIRECT_BATCH_BYTES, FETCH_MESSAGES_MAX, MULTI_LAST_MAX};
-use crate::parked::Read;
+use crate::parked::{About, Read};
 use crate::stream::view::StreamView;
 
 /// A direct get that is being answered.
@@ -54,6 +55,16 @@ struct Asked {
     up_to_time: Option<Timestamp>,
 }
 
+impl Asked {
+    /// What it has to wait for. Several messages at once are to be those of one moment.
+    fn on_its_way(&self, host: &Host, cache: &BodyCache) -> Option<About<'_>> {
+        match self.batch > 0 || !self.multi_last.is_empty() {
+            true => Some(About::All),
+            false => self.one.on_its_way(host, cache),
+        }
+    }
+}
+
 /// The status an unfit request is answered with.
 type Status = (u16, &'static str);
 
@@ -63,11 +74,12 @@ impl JetStream {
             return;
         }
         let host = self.find_stream(call.tenant, name);
-        if host.is_some_and(|host| host.stream.is_writing())
+        if let Some(host) = host.filter(|host| host.stream.is_writing())
             && let Ok(asked) = asked(call.body(), subject)
+            && let Some(about) = asked.on_its_way(host, &self.cache)
         {
             let read = Read::Direct(name.into(), subject.map(Into::into));
-            if self.park(call, name, &asked.one.last_by_subject, read) {
+            if self.park(call, name, about, read) {
                 return;
             }
         }

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use super::json::request;
 use super::{Call, Outcome, answer};
+use crate::body_cache::BodyCache;
 use crate::consumer::{Messages, Resident};
 use crate::errors::{self, ApiError};
 use crate::fetches::Purpose;
+use crate::host::Host;
 use crate::io::Reach;
 use crate::jetstream::JetStream;
-use crate::parked::Read;
+use crate::parked::{About, Read};
 use crate::pending::What;
 use crate::stream::view::StreamView;
 
@@ -60,6 +62,21 @@ impl Wanted {
             && self.start_time.is_none()
     }
 
+    /// What it has to wait for: the newest of its subject, or when it is about any other and none
+    /// is kept, whichever comes.
+    pub(crate) fn on_its_way(&self, host: &Host, cache: &BodyCache) -> Option<About<'_>> {
+        let stream = &host.stream;
+        if !stream.is_writing() {
+            return None;
+        }
+        if !self.last_by_subject.is_empty() {
+            return Some(About::Subject(&self.last_by_subject));
+        }
+        self.find(&StreamView { stream, cache })
+            .is_none()
+            .then_some(About::All)
+    }
+
     /// The sequence it comes to.
     pub(crate) fn find(&self, messages: &StreamView<'_>) -> Option<Seq> {
         if !self.last_by_subject.is_empty() {
@@ -82,8 +99,9 @@ impl Wanted {
 impl JetStream {
     pub(super) fn message_get(&mut self, call: &Call, name: &str) -> Outcome {
         let asked = wanted(call.body(), self.facts.strict)?;
-        let read = Read::Api(name.into());
-        if self.park(call, name, &asked.last_by_subject, read) {
+        let host = self.find_stream(call.tenant, name);
+        let about = host.and_then(|host| asked.on_its_way(host, &self.cache));
+        if about.is_some_and(|about| self.park(call, name, about, Read::Api(name.into()))) {
             return Ok(None);
         }
         self.message_read(call, name)

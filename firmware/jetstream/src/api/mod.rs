@@ -72,7 +72,9 @@ impl JetStream {
         if self.is_off(call.tenant) {
             self.answer_turned_away(&call, &endpoint);
         } else if let Endpoint::MessageNext(stream, consumer) = endpoint {
-            self.next_messages(&call, stream, consumer, reach);
+            if !self.park_pull(&call, stream, consumer) {
+                self.pull(&call, stream, consumer, reach);
+            }
         } else if let Endpoint::DirectGet(stream, subject) = endpoint {
             self.direct_get(&call, stream, subject);
         } else {
@@ -176,11 +178,33 @@ impl JetStream {
         if let Some(key) = blocking {
             return self.locks.wait(key, call);
         }
-        let outcome = match required_level(&call) {
-            Ok(()) => self.serve(&call, endpoint, reach),
-            Err(error) => self.below_level(&call, endpoint, error),
+        if !self.park_request(&call, endpoint) {
+            self.ask_now(&call, endpoint, reach);
+        }
+    }
+
+    /// A request for which what was published before it is kept, or a pull of that kind.
+    pub(crate) fn ask_on(&mut self, call: Call, reach: &dyn Reach) {
+        let subject = call.subject.clone();
+        let Some(endpoint) = Endpoint::parse(&subject) else {
+            return;
         };
-        self.conclude(&call, endpoint.kind(), outcome);
+        if let Endpoint::MessageNext(stream, consumer) = endpoint {
+            return self.pull(&call, stream, consumer, reach);
+        }
+        let (stream, consumer) = endpoint.scope();
+        match self.locks.blocking(call.tenant, stream, consumer) {
+            Some(key) => self.locks.wait(key, call),
+            None => self.ask_now(&call, &endpoint, reach),
+        }
+    }
+
+    fn ask_now(&mut self, call: &Call, endpoint: &Endpoint<'_>, reach: &dyn Reach) {
+        let outcome = match required_level(call) {
+            Ok(()) => self.serve(call, endpoint, reach),
+            Err(error) => self.below_level(call, endpoint, error),
+        };
+        self.conclude(call, endpoint.kind(), outcome);
     }
 
     /// What a request comes to that asks for more than this server can: some are judged before.
@@ -260,7 +284,7 @@ impl JetStream {
 
     /// A pull request for a consumer that is not here finds nobody, as on a server where its
     /// subscription is missing.
-    fn next_messages(&mut self, call: &Call, stream: &str, consumer: &str, reach: &dyn Reach) {
+    fn pull(&mut self, call: &Call, stream: &str, consumer: &str, reach: &dyn Reach) {
         let found = self.find_consumer(call.tenant, stream, consumer);
         match found {
             Ok(_) if required_level(call).is_err() => {

@@ -16,13 +16,23 @@ impl Consumer {
         }
     }
 
+    /// Whether a request takes only what is there, and there is nothing.
+    pub(crate) fn has_nothing_for(&self, body: &[u8]) -> bool {
+        let wants_no_more = |request: PullRequest| request.no_wait && request.expires == 0;
+        self.available() == 0 && PullRequest::parse(body).is_ok_and(wants_no_more)
+    }
+
+    fn available(&self) -> u64 {
+        self.num_pending() + self.redelivery.len() as u64
+    }
+
     /// Queues a request for `reply`, or says why not.
     // spec: nats-server v2.14.0 server/consumer.go processNextMsgRequest
     pub(super) fn next(&mut self, scene: &Scene<'_>, reply: &str, body: &[u8]) {
         self.idle.used(scene.mono());
         let verdict = PullRequest::parse(body)
             .and_then(|request| request.check(&self.config).map(|()| request));
-        let available = self.num_pending() + self.redelivery.len() as u64;
+        let available = self.available();
         if matches!(self.mode, Mode::Push(_)) {
             self.out
                 .publish(status(reply, "409 Consumer is push based"));

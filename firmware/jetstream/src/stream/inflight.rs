@@ -182,6 +182,11 @@ impl Inflight {
         self.queue.front().map(|p| p.seq)
     }
 
+    /// The newest that waits.
+    pub(crate) fn newest(&self) -> Option<Seq> {
+        self.queue.back().map(|p| p.seq)
+    }
+
     /// Those waiting, in order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Proposed> {
         self.queue.iter()

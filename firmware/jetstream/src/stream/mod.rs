@@ -111,6 +111,12 @@ impl Stream {
         (self.health == Health::Sound).then_some(last)
     }
 
+    /// The newest message on its way to the disk, if that will answer.
+    pub(crate) fn newest_on_its_way(&self) -> Option<Seq> {
+        let last = self.inflight.newest()?;
+        (self.health == Health::Sound).then_some(last)
+    }
+
     /// Whether the disk has still to answer for the message with this sequence.
     pub(crate) fn waits_for(&self, seq: Seq) -> bool {
         self.health == Health::Sound && self.inflight.first().is_some_and(|first| first <= seq)
