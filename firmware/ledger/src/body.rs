@@ -46,6 +46,15 @@ impl Body {
         Self { mark, ..self }
     }
 
+    /// The same in memory of its own, shared with nothing.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self {
+            bytes: Bytes::copy_from_slice(&self.bytes),
+            ..self.clone()
+        }
+    }
+
     /// Its writer's number, 0 when it was given none.
     #[must_use]
     pub fn mark(&self) -> u64 {

@@ -10,6 +10,7 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, Head, Names, Seq, Stored};
 
 use crate::coding::{Cut, put_counted, put_len, put_signed, put_varint, seal, unseal};
+use crate::limits::BLOCK_MESSAGES_MAX;
 use crate::message_code::decode_message;
 use crate::packed::{pack, unpack};
 use draft::Draft;
@@ -137,14 +138,14 @@ fn put_extras(out: &mut Vec<u8>, body: &Body) {
     }
 }
 
-fn extras(cut: &mut Cut<'_>) -> Option<(Option<Box<str>>, u64)> {
+fn extras<'a>(cut: &mut Cut<'a>) -> Option<(Option<&'a str>, u64)> {
     let has = cut.varint()?;
     if has & !(HAS_ID | HAS_MARK) != 0 {
         return None;
     }
     let id = match has & HAS_ID {
         0 => None,
-        _ => Some(Box::from(cut.text()?)),
+        _ => Some(cut.text()?),
     };
     let mark = match has & HAS_MARK {
         0 => 0,
@@ -207,7 +208,7 @@ pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads
             subject,
             header_len,
             payload_len,
-            dedupe_id,
+            dedupe_id: dedupe_id.map(Into::into),
             mark,
         });
         before = (seq, time, end);
@@ -215,10 +216,34 @@ pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads
     Some(out)
 }
 
-/// The message that starts at `offset` of what [`crate::packed::unpack`] gives; `None` when it is damaged. `bodies` is copied from.
-pub(crate) fn decode_body(key: &[u8], bodies: &[u8], offset: u64) -> Option<Stored> {
+/// The sequences of one block and where in the bodies each message starts: all of its heads that
+/// reading needs.
+pub(crate) fn decode_places(key: &[u8], first: Seq, value: &[u8]) -> Option<Vec<(Seq, u64)>> {
+    let mut cut = unseal(key, HEADS_V1, value)?;
+    let (_, messages, _) = (cut.varint()?, cut.len()?, cut.len()?);
+    cut.signed()?;
+    for _ in 0..cut.len()? {
+        cut.counted()?;
+    }
+    let mut before = (first, 1u64);
+    // What says how many there are may be damaged where the checksum happens to fit.
+    let mut places = Vec::with_capacity(messages.min(BLOCK_MESSAGES_MAX));
+    for _ in 0..messages {
+        let seq = before.0.checked_add(cut.varint()?)?;
+        places.push((seq, before.1));
+        cut.signed()?;
+        before = (seq, before.1.checked_add(cut.varint()?)?);
+        (cut.varint32()?, cut.varint32()?, cut.varint32()?);
+        extras(&mut cut)?;
+    }
+    Some(places)
+}
+
+/// The message that starts at `offset` of what [`crate::packed::unpack`] gives, which it shares;
+/// `None` when it is damaged.
+pub(crate) fn decode_body(key: &[u8], bodies: &Bytes, offset: u64) -> Option<Stored> {
     let (content, _) = body_at(bodies, usize::try_from(offset).ok()?)?;
-    whole_body(key, content)
+    whole_body(key, bodies, content)
 }
 
 /// All undamaged messages, packed or not, found without the heads; the flag tells whether any was damaged.
@@ -232,7 +257,8 @@ pub(crate) fn decode_bodies(key: &[u8], bodies: &[u8]) -> (Vec<Stored>, bool) {
             damaged = true;
             break;
         };
-        match whole_body(key, content) {
+        let own = Bytes::copy_from_slice(content.1);
+        match whole_body(key, &own, (content.0, &own)) {
             Some(stored) => out.push(stored),
             None => damaged = true,
         }
@@ -249,13 +275,13 @@ fn body_at(bodies: &[u8], offset: usize) -> Option<((u32, &[u8]), usize)> {
     Some(((crc, content), offset + BODY_HEADER_BYTES + len))
 }
 
-fn whole_body(key: &[u8], (crc, content): (u32, &[u8])) -> Option<Stored> {
+/// The body that `content` is, a part of `source`.
+fn whole_body(key: &[u8], source: &Bytes, (crc, content): (u32, &[u8])) -> Option<Stored> {
     if body_crc(key, content) != crc {
         return None;
     }
-    let source = Bytes::copy_from_slice(content);
-    let mut cut = Cut(&source);
-    let stored = decode_message(&source, &mut cut)?;
+    let mut cut = Cut(content);
+    let stored = decode_message(source, &mut cut)?;
     if cut.0.is_empty() {
         return Some(stored);
     }

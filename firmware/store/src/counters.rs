@@ -43,6 +43,8 @@ counters! {
     block_bytes,
     /// Syncs of the block store.
     block_syncs,
+    /// Blocks read to give messages out.
+    blocks_read,
     /// Bytes of the journal not yet in the block store.
     unfolded_bytes,
     /// Times that all folded messages were looked through.

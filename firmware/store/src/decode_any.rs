@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
 use crate::block::{
-    Packing, decode_bodies, decode_body, decode_heads, decode_summary, encode_blocks,
+    Packing, decode_bodies, decode_body, decode_heads, decode_places, decode_summary, encode_blocks,
 };
 use crate::coding::{Cut, seal};
 use crate::frame::{FRAME_HEADER_BYTES, FrameHeader};
@@ -64,8 +64,12 @@ fn heads(data: &[u8]) {
     let _ = decode_summary(&key, 5, &value);
     if let Some(heads) = decode_heads(&key, 5, &value) {
         assert_eq!(heads.heads.len(), heads.offsets.len());
+        let seqs = heads.heads.iter().map(|head| head.seq);
+        let places: Vec<_> = seqs.zip(heads.offsets.iter().copied()).collect();
+        assert_eq!(decode_places(&key, 5, &value), Some(places));
+        let bodies = Bytes::copy_from_slice(data);
         for offset in heads.offsets {
-            let _ = decode_body(&key, data, offset);
+            let _ = decode_body(&key, &bodies, offset);
         }
     }
 }

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use frond_ledger::{Fetched, Query, Seq, Stored, StreamId};
 use redb::{ReadOnlyTable, ReadTransaction};
 
-use crate::block::{Heads, decode_bodies, decode_body, decode_heads};
+use crate::block::{decode_bodies, decode_body, decode_places};
 use crate::coding::unseal;
 use crate::counters::{Counters, Counts};
 use crate::delta::Answer;
@@ -91,6 +92,7 @@ impl Reader {
                 attempt = Attempt::default();
                 attempt.fetch(read, stream, rest, &bad)
             });
+            Counters::add(&self.shared.counters.blocks_read, attempt.blocks);
             found.append(&mut attempt.found);
             if let Err(error) = read {
                 tracing::error!(stream = stream.0, %error, "messages cannot be read");
@@ -107,9 +109,10 @@ impl Reader {
 struct Open {
     first: Seq,
     key: [u8; 12],
-    heads: Option<Heads>,
+    /// Where each message starts; `None` when that is damaged.
+    places: Option<Vec<(Seq, u64)>>,
     dead: Ranges,
-    bodies: Vec<u8>,
+    bodies: Bytes,
 }
 
 /// What is read until something cannot be.
@@ -119,6 +122,8 @@ struct Attempt {
     found: Vec<Option<Stored>>,
     /// The block that was read last, by its first sequence.
     block: Option<Seq>,
+    /// How many blocks were read.
+    blocks: u64,
 }
 
 impl Attempt {
@@ -139,7 +144,12 @@ impl Attempt {
         let bodies = read.open_table(tables::BODIES)?;
         let dead = read.open_table(tables::DEAD)?;
         let mut open: Option<Open> = None;
+        let mut of_block = 0;
         for &seq in seqs {
+            if let Some(block) = open.as_ref().filter(|block| block.spans(seq)) {
+                self.found.push(block.message(seq));
+                continue;
+            }
             self.block = None;
             let first = block_of(&heads, stream, seq)?;
             let Some(first) = first.filter(|first| !bad.contains(first)) else {
@@ -147,14 +157,34 @@ impl Attempt {
                 continue;
             };
             self.block = Some(first);
-            let block = match open.take() {
-                Some(block) if block.first == first => block,
-                Some(_) | None => Open::read(&heads, &bodies, &dead, stream, first)?,
-            };
-            self.found.push(block.message(seq));
-            open = Some(block);
+            if open.as_ref().is_none_or(|block| block.first != first) {
+                self.release(open.take(), of_block);
+                of_block = self.found.len();
+                self.blocks += 1;
+                open = Some(Open::read(&heads, &bodies, &dead, stream, first)?);
+            }
+            self.found
+                .push(open.as_ref().and_then(|block| block.message(seq)));
         }
+        self.release(open, of_block);
         Ok(())
+    }
+
+    /// The messages from `start` on share the memory of the block that they are from: only when
+    /// they are most of it.
+    fn release(&mut self, block: Option<Open>, start: usize) {
+        let Some(block) = block else {
+            return;
+        };
+        let found = self.found.get_mut(start..).unwrap_or_default();
+        let found = found.iter_mut().flatten();
+        let mut found: Vec<&mut Stored> = found.collect();
+        let shared: usize = found.iter().map(|stored| stored.body.bytes().len()).sum();
+        if shared * 2 < block.bodies.len() {
+            for stored in &mut found {
+                stored.body = stored.body.detached();
+            }
+        }
     }
 }
 
@@ -203,39 +233,44 @@ impl Open {
         Ok(Self {
             first,
             key,
-            heads: heads.and_then(|row| decode_heads(&key, first, row.value())),
+            places: heads.and_then(|row| decode_places(&key, first, row.value())),
             dead: dead.unwrap_or_default(),
             bodies: bodies
-                .map(|row| unpack(&key, row.value()).into_owned())
+                .map(|row| Bytes::from(unpack(&key, row.value()).into_owned()))
                 .unwrap_or_default(),
         })
+    }
+
+    /// Whether no other block can hold `seq`: they do not overlap.
+    fn spans(&self, seq: Seq) -> bool {
+        let last = self.places.as_ref().and_then(|places| places.last());
+        self.first <= seq && last.is_some_and(|(last, _)| seq <= *last)
     }
 
     /// Messages that are told and cannot be read. Without an index those that are there are found
     /// all the same, and nobody knows which others there were.
     fn unreadable(&self) -> Vec<Seq> {
-        let Some(heads) = &self.heads else {
+        let Some(places) = &self.places else {
             tracing::error!(first = self.first, "the index of a block is damaged");
             return Vec::new();
         };
-        let told = heads.heads.iter().zip(&heads.offsets);
-        let lost = told.filter(|(head, offset)| {
-            let found = decode_body(&self.key, &self.bodies, **offset);
-            !self.dead.contains(head.seq) && found.is_none_or(|found| found.seq != head.seq)
+        let lost = places.iter().filter(|(seq, offset)| {
+            let found = decode_body(&self.key, &self.bodies, *offset);
+            !self.dead.contains(*seq) && found.is_none_or(|found| found.seq != *seq)
         });
-        lost.map(|(head, _)| head.seq).collect()
+        lost.map(|(seq, _)| *seq).collect()
     }
 
     fn message(&self, seq: Seq) -> Option<Stored> {
         if self.dead.contains(seq) {
             return None;
         }
-        let Some(heads) = &self.heads else {
+        let Some(places) = &self.places else {
             let (messages, _) = decode_bodies(&self.key, &self.bodies);
             return messages.into_iter().find(|stored| stored.seq == seq);
         };
-        let index = heads.heads.binary_search_by_key(&seq, |head| head.seq);
-        let offset = heads.offsets.get(index.ok()?)?;
+        let index = places.binary_search_by_key(&seq, |(seq, _)| *seq);
+        let (_, offset) = places.get(index.ok()?)?;
         decode_body(&self.key, &self.bodies, *offset).filter(|stored| stored.seq == seq)
     }
 }

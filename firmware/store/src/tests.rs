@@ -13,6 +13,7 @@ mod faults;
 mod full;
 mod memory;
 mod model;
+mod reading;
 mod recovery;
 mod salvaged;
 mod scratch;

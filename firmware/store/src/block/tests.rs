@@ -52,7 +52,7 @@ fn version_1_is_frozen() {
     let summary = decode_summary(&KEY, 7, HEADS).unwrap();
     assert_eq!((summary.last, summary.messages), (9, 2));
     for (index, (seq, (time, body))) in two().into_iter().enumerate() {
-        let stored = decode_body(&KEY, BODIES, heads.offsets[index]).unwrap();
+        let stored = decode_body(&KEY, &Bytes::from_static(BODIES), heads.offsets[index]).unwrap();
         assert_eq!((stored.seq, stored.time, stored.body), (seq, time, body));
     }
 }
