@@ -61,6 +61,16 @@ impl Clock {
         self.wall.borrow().kept()
     }
 
+    /// Waits for a deadline, for ever without one. When it is past, others have a turn and no
+    /// timer is set: those count in whole milliseconds.
+    pub(crate) async fn until(&self, deadline: Option<Instant>) {
+        match deadline {
+            Some(at) if at <= self.now().mono => tokio::task::yield_now().await,
+            Some(at) => tokio::time::sleep_until(self.system(at).into()).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// The system's form of a monotonic instant.
     pub(crate) fn system(&self, at: Instant) -> std::time::Instant {
         self.start + Duration::from_nanos(at.as_nanos())
@@ -88,4 +98,19 @@ pub(crate) fn local(at: Timestamp) -> Timestamp {
 /// Waits on purpose: for a slow receiver, or for the system to recover. The only place that does.
 pub(crate) async fn pause(time: Duration) {
     tokio::time::sleep(time).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_waits_for_no_timer() {
+        // It has no timers: to set one panics.
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let clock = Clock::start(None, Vec::new());
+        runtime
+            .expect("a runtime")
+            .block_on(clock.until(Some(Instant::START)));
+    }
 }

@@ -290,7 +290,7 @@ impl Server {
                 self.core.handle(Input::Reloaded { ticket, answer });
             }
             self.core.send_to_disk();
-            let deadline = self.core.arm();
+            let (clock, deadline) = (self.core.clock(), self.core.arm());
             tokio::select! {
                 biased;
                 Some(order) = self.orders.recv() => {
@@ -309,7 +309,7 @@ impl Server {
                 news = news(keeper.as_mut()) => if let Some(keeper) = &mut keeper {
                     took = keeper.take(news, hands);
                 },
-                () = until(&self.core, deadline) => self.core.handle(Input::Time),
+                () = clock.until(deadline) => self.core.handle(Input::Time),
             }
         }
         if let Some(keeper) = keeper {
@@ -402,13 +402,6 @@ impl Server {
 async fn news(keeper: Option<&mut Keeper<'_>>) -> News {
     match keeper {
         Some(keeper) => keeper.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn until(core: &Rc<Core>, deadline: Option<Instant>) {
-    match deadline {
-        Some(at) => tokio::time::sleep_until(core.clock().system(at).into()).await,
         None => std::future::pending().await,
     }
 }
