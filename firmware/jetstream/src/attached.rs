@@ -6,7 +6,6 @@ use crate::consumer::{ConsumerInput, ConsumerOutput, Listening, Saving};
 use crate::fetches::Purpose;
 use crate::io::{Output, Reach, Tenant};
 use crate::jetstream::{Alarm, JetStream};
-use crate::limits::FETCH_MESSAGES_MAX;
 use crate::pending::Pending;
 use crate::stream::removed::Removed;
 use crate::stream::view::StreamView;
@@ -78,15 +77,12 @@ impl JetStream {
     ) {
         while let Some((tenant, output)) = self.wish(stream, consumer) {
             match output {
-                ConsumerOutput::Deliver { shown, message } => {
-                    self.out.push_back(Output::Publish {
-                        tenant,
-                        message,
-                        shown: Some(shown),
-                    });
+                ConsumerOutput::Deliver(parcel) => {
+                    self.out.push_back(Output::Deliver { tenant, parcel });
+                    self.deliver_more(stream, consumer);
                 }
                 ConsumerOutput::Publish(message) => self.publish(tenant, message),
-                ConsumerOutput::Fetch(seqs) => self.fetch_for(stream, consumer, &seqs),
+                ConsumerOutput::Fetch(seqs) => self.fetch_for(stream, consumer, seqs),
                 ConsumerOutput::Save { number, need, what } => {
                     self.save(stream, consumer, number, need, what);
                 }
@@ -128,6 +124,19 @@ impl JetStream {
         Some((host.stream.tenant, output))
     }
 
+    /// The deliveries that follow one, with one look for the consumer.
+    fn deliver_more(&mut self, stream: StreamId, consumer: ConsumerId) {
+        let Some(host) = self.hosts.get_mut(&stream) else {
+            return;
+        };
+        let tenant = host.stream.tenant;
+        if let Some(attached) = host.consumers.get_mut(&consumer) {
+            while let Some(parcel) = attached.machine.poll_delivery() {
+                self.out.push_back(Output::Deliver { tenant, parcel });
+            }
+        }
+    }
+
     fn watch_consumer(&mut self, stream: StreamId, consumer: ConsumerId) {
         if let Some(host) = self.hosts.get_mut(&stream) {
             host.count_consumer(consumer);
@@ -144,10 +153,8 @@ impl JetStream {
         }
     }
 
-    fn fetch_for(&mut self, stream: StreamId, consumer: ConsumerId, seqs: &[Seq]) {
-        for chunk in seqs.chunks(FETCH_MESSAGES_MAX) {
-            self.fetch(stream, chunk.to_vec(), Purpose::Consumer(stream, consumer));
-        }
+    fn fetch_for(&mut self, stream: StreamId, consumer: ConsumerId, seqs: Vec<Seq>) {
+        self.fetch(stream, seqs, Purpose::Consumer(stream, consumer));
     }
 
     fn save(

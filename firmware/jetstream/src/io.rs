@@ -1,6 +1,8 @@
 use frond_ledger::{Batch, DiskFault, Fetched, Query, Receipt, Seq, StreamId, Ticket};
 use frond_wire::MessageBuf;
 
+use crate::parcel::Parcel;
+
 /// An account, by the number its owner gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tenant(pub u32);
@@ -89,9 +91,13 @@ pub enum Output {
         tenant: Tenant,
         /// The message.
         message: MessageBuf,
-        /// The subject receivers see, when it is not the one that routes it
-        /// (a consumer's message arrives by the inbox and shows its own subject).
-        shown: Option<Box<str>>,
+    },
+    /// Publish a stored message to somebody whom a consumer serves, by the same path.
+    Deliver {
+        /// In this account.
+        tenant: Tenant,
+        /// The message.
+        parcel: Parcel,
     },
     /// Keep a batch.
     Append(Batch),

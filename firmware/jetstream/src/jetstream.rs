@@ -305,11 +305,7 @@ impl JetStream {
 
     /// Publishes a message.
     pub(crate) fn publish(&mut self, tenant: Tenant, message: MessageBuf) {
-        self.out.push_back(Output::Publish {
-            tenant,
-            message,
-            shown: None,
-        });
+        self.out.push_back(Output::Publish { tenant, message });
     }
 
     /// Accounts that the disk has streams of and that were not enabled yet, each once.

@@ -24,6 +24,7 @@ mod journal;
 mod late;
 pub mod limits;
 mod lost;
+mod parcel;
 mod parked;
 mod pending;
 mod publish;
@@ -51,6 +52,7 @@ pub use allowance::{AccountLimits, Allowance};
 pub use facts::{BatchLimits, Facts};
 pub use io::{Input, Level, Output, Reach, SubId, Tenant};
 pub use jetstream::JetStream;
+pub use parcel::Parcel;
 pub use replicator::{Committed, Entry, GroupId, NotLeader, Replicator, Step, Volatile};
 pub use solo::Solo;
 pub use stream::config::{

@@ -147,11 +147,7 @@ impl JetStream {
                 answers.push(message);
                 continue;
             }
-            self.out.push_back(Output::Publish {
-                tenant,
-                message,
-                shown: None,
-            });
+            self.out.push_back(Output::Publish { tenant, message });
         }
         for asker in &parts {
             self.fast_kept(id, asker, &applied.kept);

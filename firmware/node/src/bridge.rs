@@ -23,6 +23,8 @@ pub(crate) struct Streams {
     pub(crate) limits: StorageLimits,
     /// Streams and messages the disk had at the start.
     pub(crate) recovered: (usize, u64),
+    /// The reply subject of the delivery that is being published.
+    ack_reply: String,
 }
 
 /// The streams' question who listens, answered by the broker.
@@ -75,6 +77,7 @@ impl Node {
             machine,
             limits,
             recovered: (streams, messages),
+            ack_reply: String::new(),
         });
         self.enable_accounts(now);
         self.look_up_stored(now);
@@ -352,14 +355,17 @@ impl Node {
             From::Unsubscribe { tenant, sub } => {
                 self.broker.unsubscribe_internal(AccountId(tenant.0), sub.0);
             }
-            From::Publish {
-                tenant,
-                message,
-                shown,
-            } => {
+            From::Publish { tenant, message } => {
                 let account = AccountId(tenant.0);
                 self.broker
-                    .publish_internal(now, account, &message.message(), shown.as_deref());
+                    .publish_internal(now, account, &message.message(), None);
+            }
+            From::Deliver { tenant, parcel } => {
+                let (account, shown) = (AccountId(tenant.0), Some(parcel.shown()));
+                if let Some(streams) = &mut self.streams {
+                    let message = parcel.message(&mut streams.ack_reply);
+                    self.broker.publish_internal(now, account, &message, shown);
+                }
             }
             From::Append(batch) => self.outputs.push_back(Output::Append(batch)),
             From::Fetch { ticket, query } => {

@@ -1,17 +1,19 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use frond_clock::{Instant, Timestamp};
 use frond_ledger::{Body, Seq};
-use frond_wire::{Message, MessageBuf};
 
 use super::advisory::{Event, Teller};
-use super::io::{Cause, ConsumerOutput, Resident};
+use super::io::{Cause, ConsumerOutput};
 use super::limits;
 use super::machine::{Consumer, Mode, Stop};
+use super::read_ahead::Found;
 use super::scene::Scene;
 use super::status;
 use super::waiting::{Taker, Unused};
+use crate::parcel::{AckSubject, Contents, Parcel};
 
 /// What comes next.
 enum Choice {
@@ -33,14 +35,13 @@ enum Attempt {
 }
 
 /// One delivery, before anything is changed by it.
-struct Parcel<'a> {
+struct Draft {
     seq: Seq,
     fresh: bool,
     time: Timestamp,
-    body: &'a Body,
-    header: Cow<'a, [u8]>,
-    payload: &'a [u8],
-    reply: String,
+    body: Body,
+    contents: Contents,
+    ack: AckSubject,
 }
 
 impl Consumer {
@@ -99,27 +100,23 @@ impl Consumer {
                 return Attempt::Stopped;
             }
         };
-        let body = match self.bodies.find(seq, scene.messages) {
-            Resident::Here(body) => body,
-            Resident::OnDisk => {
+        let (time, body) = match self.bodies.find(seq, scene.messages) {
+            Found::Here(time, body) => (time, body),
+            Found::OnDisk => {
                 self.fetch(scene);
                 return Attempt::Stopped;
             }
-            Resident::Gone => {
+            Found::Gone => {
                 self.skip(scene, seq, fresh);
                 return Attempt::Skipped;
             }
-        };
-        let Some(time) = scene.messages.head(seq).map(|head| head.time) else {
-            self.skip(scene, seq, fresh);
-            return Attempt::Skipped;
         };
         if let Some(at) = self.hold_until(scene.mono(), time) {
             self.pace.resume_at = Some(at);
             return Attempt::Stopped;
         }
-        let mut parcel = self.pack(seq, fresh, time, &body);
-        match self.send(scene, &mut parcel) {
+        let draft = self.draft(seq, fresh, time, body);
+        match self.send(scene, draft) {
             Some(size) => Attempt::Sent(size),
             None => Attempt::Stopped,
         }
@@ -223,49 +220,55 @@ impl Consumer {
         replay.max(rate).filter(|at| *at > now)
     }
 
-    fn pack<'a>(&self, seq: Seq, fresh: bool, time: Timestamp, body: &'a Body) -> Parcel<'a> {
+    fn draft(&self, seq: Seq, fresh: bool, time: Timestamp, body: Body) -> Draft {
         let count = if fresh {
             1
         } else {
             self.progress.deliveries(seq) + 1
         };
-        let reply = format!(
-            "$JS.ACK.{}.{}.{count}.{seq}.{}.{}.{}",
-            self.stream.name,
-            self.name,
-            self.progress.next_delivery,
-            time.as_nanos(),
-            self.num_pending().saturating_sub(u64::from(fresh)),
-        );
-        let (header, payload) = if self.config.headers_only {
-            (Cow::Owned(with_size(body)), &b""[..])
-        } else {
-            (Cow::Borrowed(body.header()), body.payload())
+        let ack = AckSubject {
+            prefix: Arc::clone(&self.ack_prefix),
+            count,
+            seq,
+            delivery: self.progress.next_delivery,
+            time,
+            pending: self.num_pending().saturating_sub(u64::from(fresh)),
         };
-        Parcel {
+        let contents = if self.config.headers_only {
+            Contents::HeaderOnly(with_size(&body).into())
+        } else {
+            Contents::Whole
+        };
+        Draft {
             seq,
             fresh,
             time,
             body,
-            header,
-            payload,
-            reply,
+            contents,
+            ack,
         }
     }
 
     /// Sends it to whoever is next and notes that; `None` when nobody takes it.
-    fn send(&mut self, scene: &Scene<'_>, parcel: &mut Parcel<'_>) -> Option<usize> {
-        let Some((to, unused)) = self.receiver(scene, parcel) else {
+    fn send(&mut self, scene: &Scene<'_>, mut draft: Draft) -> Option<usize> {
+        let Some((to, unused)) = self.receiver(scene, &draft) else {
             self.nothing_now();
             return None;
         };
-        parcel.header = self.with_pin(std::mem::take(&mut parcel.header));
-        let size = parcel.size();
-        self.note(scene, parcel);
-        self.out.push(ConsumerOutput::Deliver {
-            shown: parcel.body.subject().into(),
-            message: parcel.message(&to),
-        });
+        let header = Cow::Borrowed(draft.contents.header(&draft.body));
+        if let Some(relabeled) = draft.contents.relabeled(self.with_pin(header)) {
+            draft.contents = relabeled;
+        }
+        let size = draft.size();
+        self.note(scene, &draft);
+        let Draft {
+            body,
+            contents,
+            ack,
+            ..
+        } = draft;
+        let parcel = Parcel::new(Arc::clone(&to), ack, body, contents);
+        self.out.push(ConsumerOutput::Deliver(parcel));
         if let Some(Unused { messages, bytes }) = unused {
             let text = "409 Batch Completed";
             self.out
@@ -276,21 +279,17 @@ impl Consumer {
     }
 
     /// Who gets it, and what they would have taken beyond it.
-    fn receiver(
-        &mut self,
-        scene: &Scene<'_>,
-        parcel: &Parcel<'_>,
-    ) -> Option<(Box<str>, Option<Unused>)> {
+    fn receiver(&mut self, scene: &Scene<'_>, draft: &Draft) -> Option<(Arc<str>, Option<Unused>)> {
         if let Mode::Push(push) = &self.mode {
             return Some((push.subject(), None));
         }
-        let size = i64::try_from(parcel.size()).unwrap_or(i64::MAX);
+        let size = i64::try_from(draft.size()).unwrap_or(i64::MAX);
         let new_pin = if self.pins() && self.pin.is_none() {
             self.rng.nuid()
         } else {
             String::new()
         };
-        let taker = self.take(scene, size, parcel.fresh, &new_pin)?;
+        let taker = self.take(scene, size, draft.fresh, &new_pin)?;
         if let Some(group) = taker.pinned_in {
             self.pin(scene, &new_pin, &group);
         }
@@ -311,10 +310,10 @@ impl Consumer {
     }
 
     /// Progress after a delivery.
-    fn note(&mut self, scene: &Scene<'_>, parcel: &Parcel<'_>) {
-        let seq = parcel.seq;
+    fn note(&mut self, scene: &Scene<'_>, draft: &Draft) {
+        let seq = draft.seq;
         self.bodies.forget(seq);
-        if parcel.fresh {
+        if draft.fresh {
             self.take_fresh(seq);
         } else {
             self.redelivery.forget(seq);
@@ -330,25 +329,19 @@ impl Consumer {
         self.delivered_at = Some(scene.now.wall);
         self.idle.used(scene.mono());
         if let Some(rate) = &mut self.pace.rate {
-            rate.sent(scene.mono(), parcel.size() as u64);
+            rate.sent(scene.mono(), draft.size() as u64);
         }
         if let Some(replay) = &mut self.pace.replay {
-            replay.previous = Some((parcel.time, scene.mono()));
+            replay.previous = Some((draft.time, scene.mono()));
         }
     }
 
     /// Asks for the bodies that come next, when somebody waits for them.
     fn fetch(&mut self, scene: &Scene<'_>) {
         let fresh = self.backlog.list.iter().copied();
-        let mut from = self.after_list();
-        let filters = &self.filters;
-        let after = std::iter::from_fn(|| {
-            let seq = scene.messages.next(from, filters)?;
-            from = seq + 1;
-            Some(seq)
-        });
+        let after = fresh_from(self.after_list(), scene, &self.filters);
         let coming = self.redelivery.queued().chain(fresh).chain(after);
-        let wanted = self.demand();
+        let wanted = self.demand().saturating_sub(self.bodies.len());
         if let Some(block) = self.bodies.plan(wanted, coming, scene.messages) {
             self.out.push(ConsumerOutput::Fetch(block));
         }
@@ -364,20 +357,21 @@ impl Consumer {
     }
 
     /// Reads on before what was read is used up; lets it go when nobody asks for it.
-    fn read_on(&mut self, scene: &Scene<'_>) {
-        let left = self.bodies.len();
-        if left == 0 {
+    pub(super) fn read_on(&mut self, scene: &Scene<'_>) {
+        let Some(last) = self.bodies.last() else {
             return;
-        }
+        };
         let demand = self.demand();
         if demand == 0 {
-            self.bodies.rest();
-        } else if demand > left
-            && left < limits::FETCH_MESSAGES_MAX / 2
-            && !self.is_full()
-            && !self.bodies.is_waiting()
-        {
-            self.fetch(scene);
+            return self.bodies.rest();
+        }
+        let wanted = demand.saturating_sub(self.bodies.len());
+        let is_worth_it = wanted >= limits::FETCH_MESSAGES_MAX / 2 && self.bodies.has_room();
+        if is_worth_it && self.backlog.list.is_empty() && !self.is_full() {
+            let after = fresh_from(self.after_list().max(last + 1), scene, &self.filters);
+            if let Some(block) = self.bodies.plan(wanted, after, scene.messages) {
+                self.out.push(ConsumerOutput::Fetch(block));
+            }
         }
     }
 
@@ -395,19 +389,23 @@ impl Consumer {
     }
 }
 
-impl Parcel<'_> {
+impl Draft {
     fn size(&self) -> usize {
-        self.body.subject().len() + self.reply.len() + self.header.len() + self.payload.len()
+        let (header, payload) = (
+            self.contents.header(&self.body),
+            self.contents.payload(&self.body),
+        );
+        self.body.subject().len() + self.ack.len() + header.len() + payload.len()
     }
+}
 
-    fn message(&self, to: &str) -> MessageBuf {
-        MessageBuf::copy_of(&Message {
-            subject: to,
-            reply: Some(&self.reply),
-            header: &self.header,
-            payload: self.payload,
-        })
-    }
+/// The messages for a consumer with these filters, from `from` on.
+fn fresh_from(mut from: Seq, scene: &Scene<'_>, filters: &[Box<str>]) -> impl Iterator<Item = Seq> {
+    std::iter::from_fn(move || {
+        let seq = scene.messages.next(from, filters)?;
+        from = seq + 1;
+        Some(seq)
+    })
 }
 
 /// The stored headers and the size of the payload that is left out.

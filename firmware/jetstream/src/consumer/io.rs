@@ -5,6 +5,8 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, Need, Seq, Stored};
 use frond_wire::MessageBuf;
 
+use crate::parcel::Parcel;
+
 /// What a consumer may ask of its stream: only what is committed shows.
 pub(crate) trait Messages {
     /// First sequence that may exist; `last() + 1` when the stream is empty.
@@ -105,14 +107,9 @@ pub(crate) enum ConsumerInput<'a> {
 /// What a consumer wants, in order.
 #[derive(Debug)]
 pub(crate) enum ConsumerOutput {
-    /// Publish a message: its subject routes it (the deliver subject or a pull request's inbox),
-    /// its reply is the ack subject.
-    Deliver {
-        /// The subject receivers see: the one it is stored under.
-        shown: Box<str>,
-        /// The message.
-        message: MessageBuf,
-    },
+    /// Publish a stored message: its subject routes it (the deliver subject or a pull request's
+    /// inbox), its reply is the ack subject, receivers see the subject it is stored under.
+    Deliver(Parcel),
     /// Publish a message as it is: a status, an empty double-ack answer, an advisory.
     Publish(MessageBuf),
     /// Read these bodies; the answer comes as [`ConsumerInput::Fetched`].

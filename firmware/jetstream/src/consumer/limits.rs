@@ -25,14 +25,15 @@ pub(crate) const EXPIRES_NS_MIN: i64 = 1_000_000;
 pub(crate) const BURST_MESSAGES_MAX: usize = 256;
 /// Bytes delivered while handling one input.
 pub(crate) const BURST_BYTES_MAX: usize = 1024 * 1024;
-/// Messages read ahead from the disk by one fetch.
-pub(crate) const FETCH_MESSAGES_MAX: usize = 64;
+/// Messages read ahead from the disk by one fetch: two full blocks of the store, so that hardly
+/// any is read twice. As many are fetched while these are delivered.
+pub(crate) const FETCH_MESSAGES_MAX: usize = 512;
 /// ...and how many at least, though fewer are asked for.
 pub(crate) const FETCH_MESSAGES_MIN: usize = 8;
 /// Bytes of bodies kept while nobody asks for messages.
 pub(crate) const RESTING_BYTES_MAX: usize = 32 * 1024;
 /// Bytes read ahead from the disk by one fetch (its first message may be larger).
-pub(crate) const FETCH_BYTES_MAX: u64 = 256 * 1024;
+pub(crate) const FETCH_BYTES_MAX: u64 = 128 * 1024;
 /// Progress that nobody waits for is saved at most this often.
 pub(crate) const SAVE_EVERY_MS: u64 = 250;
 /// A whole state is written after so many bytes of changes...

@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use super::saving::Saver;
 use super::scene::{Listens, Scene};
 use super::start;
 use super::waiting::Waiting;
+use crate::parcel::{AckSubject, Parcel};
 
 /// One consumer of one stream.
 ///
@@ -29,6 +31,8 @@ use super::waiting::Waiting;
 #[derive(Debug)]
 pub(crate) struct Consumer {
     pub(super) name: Box<str>,
+    /// How the replies of its deliveries begin.
+    pub(super) ack_prefix: Arc<str>,
     pub(super) config: ConsumerConfig,
     pub(super) stream: StreamFacts,
     pub(super) filters: Vec<Box<str>>,
@@ -179,6 +183,7 @@ impl Consumer {
         let volatile = config.mem_storage || config.direct || stream.in_memory;
         Self {
             name: config.asset_name().into(),
+            ack_prefix: AckSubject::prefix(&stream.name, config.asset_name()),
             filters: config.filters(),
             created,
             backlog: Backlog::default(),
@@ -227,7 +232,11 @@ impl Consumer {
             ConsumerInput::Ack(message) => self.on_ack(&scene, message),
             ConsumerInput::Next(message) => self.on_next(&scene, message),
             ConsumerInput::FlowControl(message) => self.on_flow_control(&scene, message),
-            ConsumerInput::Fetched { messages, missing } => self.bodies.fetched(messages, missing),
+            ConsumerInput::Fetched { messages, missing } => {
+                self.bodies.fetched(messages, missing);
+                // The disk reads on while these are delivered.
+                self.read_on(&scene);
+            }
             ConsumerInput::Saved(number) => self.saver.saved(number, &mut self.out),
             ConsumerInput::NotSaved => self.not_saved(),
             ConsumerInput::Interest(filter) => self.interest_changed(&scene, filter),
@@ -249,6 +258,11 @@ impl Consumer {
     /// The next wish.
     pub(crate) fn poll(&mut self) -> Option<ConsumerOutput> {
         self.out.pop()
+    }
+
+    /// The next wish, if it is a delivery.
+    pub(crate) fn poll_delivery(&mut self) -> Option<Parcel> {
+        self.out.pop_delivery()
     }
 
     /// When to wake it.

@@ -4,6 +4,7 @@ use frond_ledger::Seq;
 use frond_wire::MessageBuf;
 
 use super::io::ConsumerOutput;
+use crate::parcel::Parcel;
 
 /// What one input made the consumer want, in order.
 #[derive(Debug, Default)]
@@ -30,6 +31,17 @@ impl Outbox {
             *end = last;
         } else {
             self.push(ConsumerOutput::Done { first, last });
+        }
+    }
+
+    /// The next wish, if it is a delivery.
+    pub(crate) fn pop_delivery(&mut self) -> Option<Parcel> {
+        match self.wishes.pop_front()? {
+            ConsumerOutput::Deliver(parcel) => Some(parcel),
+            other => {
+                self.wishes.push_front(other);
+                None
+            }
         }
     }
 

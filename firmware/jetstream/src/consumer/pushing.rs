@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use frond_clock::{Instant, Now};
@@ -13,7 +14,7 @@ use super::window::Window;
 /// What a push consumer knows of its receiver.
 #[derive(Debug)]
 pub(super) struct Push {
-    subject: Box<str>,
+    subject: Arc<str>,
     /// The queue group that receives; empty: none.
     group: Box<str>,
     /// Whether somebody listens; nobody knows before the first look.
@@ -38,8 +39,8 @@ impl Push {
         }
     }
 
-    pub(super) fn subject(&self) -> Box<str> {
-        self.subject.clone()
+    pub(super) fn subject(&self) -> Arc<str> {
+        Arc::clone(&self.subject)
     }
 
     pub(super) fn may_send(&self) -> bool {

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use frond_clock::Instant;
@@ -26,7 +27,7 @@ pub(crate) struct Waiting {
 /// One request that waits.
 #[derive(Debug)]
 pub(crate) struct Request {
-    reply: Box<str>,
+    reply: Arc<str>,
     /// Messages it still wants; may start at 0 or below, then it is served once.
     left: i64,
     /// Bytes it still takes; 0 or less: any.
@@ -54,7 +55,7 @@ pub(crate) enum Order {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Taker {
     /// The request's inbox.
-    pub(crate) reply: Box<str>,
+    pub(crate) reply: Arc<str>,
     /// What is left of the request, when this message was its last and it would have taken more
     /// bytes.
     pub(crate) unused: Option<Unused>,
@@ -240,7 +241,7 @@ impl Waiting {
             }
             let pinned_in = head.pin(verdict, rule);
             let unused = head.serve(now, size);
-            let reply = head.reply.clone();
+            let reply = Arc::clone(&head.reply);
             if head.left > 0 {
                 self.enqueue(head, rule.order());
             }

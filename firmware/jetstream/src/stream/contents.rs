@@ -206,7 +206,7 @@ impl Contents {
     /// The first message at or after `from` that `filters` name (none: any).
     pub(crate) fn next(&self, from: Seq, filters: &[Box<str>]) -> Option<Seq> {
         if filters.is_empty() {
-            return self.index.from(from).next().map(|(seq, _)| seq);
+            return self.index.at_or_after(from);
         }
         let reachable = |subject: &Subject<'_>| subject.last >= from;
         if let [only] = filters

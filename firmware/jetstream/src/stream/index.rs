@@ -268,6 +268,14 @@ impl Index {
         Some(number * CHUNK + chunk.last()?)
     }
 
+    /// The first sequence present that is at least `from`.
+    pub(crate) fn at_or_after(&self, from: Seq) -> Option<Seq> {
+        self.chunks_from(from).find_map(|(number, chunk)| {
+            let base = number * CHUNK;
+            Some(base + chunk.next(from.saturating_sub(base))?)
+        })
+    }
+
     /// Messages from `from` on, ascending.
     pub(crate) fn from(&self, from: Seq) -> impl Iterator<Item = (Seq, Slot)> {
         self.chunks_from(from).flat_map(move |(number, chunk)| {
@@ -401,6 +409,10 @@ mod tests {
             assert_eq!(index.count_from(at), model.range(at..).count() as u64);
             assert_eq!(
                 index.at_time(time),
+                model.range(at..).next().map(|(seq, _)| *seq)
+            );
+            assert_eq!(
+                index.at_or_after(at),
                 model.range(at..).next().map(|(seq, _)| *seq)
             );
             let from: Vec<u64> = index.from(at).map(|(seq, _)| seq).take(3).collect();

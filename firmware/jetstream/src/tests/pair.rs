@@ -307,7 +307,11 @@ impl Pair {
                     peer.wire.push_back(Item::Deaf(subject));
                 }
             }
-            Output::Publish { message, shown, .. } => self.route(side, message, shown),
+            Output::Publish { message, .. } => self.route(side, message, None),
+            Output::Deliver { parcel, .. } => {
+                let message = MessageBuf::copy_of(&parcel.message(&mut String::new()));
+                self.route(side, message, Some(parcel.shown()));
+            }
             Output::Append(batch) => node.queue.push_back(batch),
             Output::Fetch { ticket, query } => {
                 let fetched = node.disk.fetch(&query);
@@ -317,12 +321,12 @@ impl Pair {
         }
     }
 
-    fn route(&mut self, side: usize, message: MessageBuf, shown: Option<Box<str>>) {
+    fn route(&mut self, side: usize, message: MessageBuf, shown: Option<&str>) {
         let to: Box<str> = message.subject().into();
         let message = match shown {
             None => message,
             Some(shown) => MessageBuf::copy_of(&Message {
-                subject: &shown,
+                subject: shown,
                 ..message.message()
             }),
         };

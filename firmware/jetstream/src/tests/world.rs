@@ -278,11 +278,19 @@ impl World {
             Output::Unsubscribe { sub, .. } => {
                 assert!(self.subs.remove(&sub).is_some());
             }
-            Output::Publish { message, shown, .. } => self.sent.push(Sent {
+            Output::Publish { message, .. } => self.sent.push(Sent {
                 to: message.subject().to_owned(),
-                shown: shown.map(Into::into),
+                shown: None,
                 message,
             }),
+            Output::Deliver { parcel, .. } => {
+                let message = MessageBuf::copy_of(&parcel.message(&mut String::new()));
+                self.sent.push(Sent {
+                    to: message.subject().to_owned(),
+                    shown: Some(parcel.shown().to_owned()),
+                    message,
+                });
+            }
             Output::Append(batch) => self.queue.push_back(batch),
             Output::Fetch { ticket, query } => {
                 // Reads do not wait for writes.

@@ -263,7 +263,10 @@ impl World {
         let mut answers = vec![];
         while let Some(output) = self.consumer.poll() {
             match output {
-                ConsumerOutput::Deliver { shown, message } => self.note(&shown, &message),
+                ConsumerOutput::Deliver(parcel) => {
+                    let message = MessageBuf::copy_of(&parcel.message(&mut String::new()));
+                    self.note(parcel.shown(), &message);
+                }
                 ConsumerOutput::Publish(message) => {
                     let shown = message.subject().to_owned();
                     self.note(&shown, &message);

@@ -297,7 +297,7 @@ fn a_long_burst_gives_others_a_turn() {
 
 #[test]
 fn what_nobody_asks_for_is_not_kept() {
-    let big = "x".repeat(20_000);
+    let big = "x".repeat(15_000);
     let messages: Vec<_> = (0..20).map(|_| ("a.1", big.as_str())).collect();
     let mut world = World::new(explicit(), &messages);
     world.shelf.on_disk = true;

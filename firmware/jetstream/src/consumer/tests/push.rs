@@ -267,3 +267,32 @@ fn a_new_receiver_gets_what_the_old_one_kept() {
     );
     assert!(seen[0].reply.starts_with("$JS.ACK.S.C.2.1.2."));
 }
+
+/// A block of the store holds 256 messages: of a part as small as it, each block would be read
+/// several times.
+#[test]
+fn a_stream_is_read_in_large_parts_each_once_and_before_they_are_used_up() {
+    let config = ConsumerConfig {
+        ack_policy: AckPolicy::None,
+        mem_storage: true,
+        ..push()
+    };
+    let messages = vec![("a.1", "x"); 5000];
+    let mut world = World::new(config, &messages);
+    world.shelf.on_disk = true;
+    world.time();
+    let (mut reads, mut read, mut came) = (0, vec![], 0);
+    while let Some(seqs) = world.fetched.first().cloned() {
+        reads += 1;
+        read.extend(seqs);
+        world.disk_read();
+        // The next is on its way before the clients have all of this one.
+        let is_last = read.len() == messages.len();
+        assert!(is_last || world.fetched.len() == 1, "{} read", read.len());
+        world.pass(Duration::ZERO);
+        came += world.take().len();
+    }
+    assert_eq!(came, messages.len());
+    assert_eq!(read, (1..=5000).collect::<Vec<Seq>>());
+    assert!(reads <= 10, "{reads} reads");
+}
