@@ -395,7 +395,7 @@ impl Draft {
             self.contents.header(&self.body),
             self.contents.payload(&self.body),
         );
-        self.body.subject().len() + self.ack.len() + header.len() + payload.len()
+        self.body.subject_len() as usize + self.ack.len() + header.len() + payload.len()
     }
 }
 
