@@ -61,23 +61,20 @@ impl JetStream {
     /// of them when it is about all: nats-server has stored that when its publisher hears the
     /// answer to a ping. False when it is to be answered now.
     pub(crate) fn park_request(&mut self, call: &Call, endpoint: &Endpoint<'_>) -> bool {
-        match endpoint {
-            // Its own rules: it is about few messages.
-            Endpoint::MessageGet(_) => false,
-            // What is in it does not matter, but it overtakes nobody.
-            Endpoint::StreamDelete(stream) if !self.has_parked(call, stream) => false,
-            Endpoint::AccountInfo | Endpoint::StreamList => {
-                let on_its_way = |stream: &Stream| Some((stream.id, stream.newest_on_its_way()?));
-                let hosts = self.hosts.values().map(|host: &Host| &host.stream);
-                let own = hosts.filter(|stream| stream.tenant == call.tenant);
-                let behind = own.filter_map(on_its_way).collect();
-                self.park_behind(call, behind, Read::Request)
-            }
-            other => {
-                let (stream, _) = other.scope();
-                !stream.is_empty() && self.park(call, stream, About::All, Read::Request)
-            }
+        if matches!(endpoint, Endpoint::AccountInfo | Endpoint::StreamList) {
+            let on_its_way = |stream: &Stream| Some((stream.id, stream.newest_on_its_way()?));
+            let hosts = self.hosts.values().map(|host: &Host| &host.stream);
+            let own = hosts.filter(|stream| stream.tenant == call.tenant);
+            let behind = own.filter_map(on_its_way).collect();
+            return self.park_behind(call, behind, Read::Request);
         }
+        let (stream, _) = endpoint.scope();
+        // It is about few messages, and waits for those.
+        let is_get = matches!(endpoint, Endpoint::MessageGet(_));
+        // What is in the stream does not matter to its end, but that overtakes nobody.
+        let is_end =
+            matches!(endpoint, Endpoint::StreamDelete(_)) && !self.has_parked(call, stream);
+        !is_get && !is_end && self.park(call, stream, About::All, Read::Request)
     }
 
     /// Lets a pull that would be told that there are no messages wait for those on their way.
