@@ -14,6 +14,7 @@
 
 mod configs;
 mod isolate;
+mod javascript;
 mod known;
 mod python;
 mod rust;
@@ -29,12 +30,14 @@ use crate::shim::Shim;
 use crate::table::Table;
 
 const USAGE: &str = "\
-usage: suites nats.py|nats.rs|configs CHECKOUT [--server frond|frond-hub] [--only TEXT] [--jobs N]
-  CHECKOUT  a checkout of github.com/nats-io/nats.py or github.com/nats-io/nats.rs;
+usage: suites nats.py|nats.rs|nats.js|configs CHECKOUT [--server frond|frond-hub] [--only TEXT] [--jobs N]
+  CHECKOUT  a checkout of github.com/nats-io/nats.py, nats.rs or nats.js;
             for configs, a folder of configuration files
   --server  which of our binaries stands for nats-server (frond-hub: the suites need listeners for leafnodes)
   --only    only tests whose name contains TEXT
-  --jobs    tests at a time; 2 by default";
+  --jobs    tests at a time; 2 by default
+  --import-map  for nats.js where its registry cannot be reached: an import map of Deno's that says where
+            the checkout's imports are";
 
 /// What was asked for.
 struct Wanted {
@@ -43,6 +46,7 @@ struct Wanted {
     server: Kind,
     only: String,
     jobs: usize,
+    import_map: Option<PathBuf>,
 }
 
 /// How one test ended.
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         match wanted.suite.as_str() {
             "nats.py" => python::run(&wanted, &shim),
             "nats.rs" => rust::run(&wanted, &shim),
+            "nats.js" => javascript::run(&wanted, &shim),
             _ => configs::run(&wanted, &shim),
         }
     };
@@ -81,13 +86,14 @@ fn read_args() -> Option<Wanted> {
     let mut args = std::env::args().skip(1);
     let suite = args
         .next()
-        .filter(|suite| ["nats.py", "nats.rs", "configs"].contains(&suite.as_str()))?;
+        .filter(|suite| ["nats.py", "nats.rs", "nats.js", "configs"].contains(&suite.as_str()))?;
     let mut wanted = Wanted {
         suite,
         checkout: args.next()?.into(),
         server: Kind::Hub,
         only: String::new(),
         jobs: 2,
+        import_map: None,
     };
     while let Some(flag) = args.next() {
         let value = args.next()?;
@@ -98,6 +104,7 @@ fn read_args() -> Option<Wanted> {
                     .find(|kind| kind.name() == value)?;
             }
             "--only" => wanted.only = value,
+            "--import-map" => wanted.import_map = Some(PathBuf::from(value).canonicalize().ok()?),
             "--jobs" => wanted.jobs = value.parse().ok()?,
             _ => return None,
         }
