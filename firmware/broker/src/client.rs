@@ -190,8 +190,7 @@ impl Broker {
             ldm: self.lame_duck,
             tls_required: connection.security.is_required(),
             tls_available: connection.security.is_optional(),
-            connect_urls: self.offers.tcp(),
-            ws_connect_urls: self.offers.websocket(),
+            connect_urls: self.urls_for(transport),
             ..self.info.clone()
         };
         self.dress(&mut info, transport);

@@ -36,6 +36,14 @@ impl Broker {
         }
     }
 
+    /// Where a client is told to find servers: by the way it came. The others are for servers.
+    pub(crate) fn urls_for(&self, transport: Transport) -> Vec<String> {
+        match transport {
+            Transport::WebSocket => self.offers.websocket(),
+            Transport::Tcp | Transport::InProcess => self.offers.tcp(),
+        }
+    }
+
     pub(crate) fn ping_interval_over(&self, transport: Transport) -> Duration {
         let own = self.front(transport).and_then(|front| front.ping_interval);
         own.unwrap_or(self.limits.ping_interval)

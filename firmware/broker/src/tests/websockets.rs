@@ -3,7 +3,7 @@ use std::time::Duration;
 use frond_account::{Credentials, Directory, DoorPlan, Login, Plan, Secret, Transport, UserPlan};
 
 use super::world::{PEER, World};
-use crate::{Arrival, Conn, Front, Limits, Output, Upgrade};
+use crate::{Arrival, Conn, Front, Limits, Output, ServerUrls, Upgrade};
 
 fn user(name: &str, pass: &str) -> UserPlan {
     UserPlan {
@@ -61,6 +61,30 @@ fn the_greeting_names_the_port_they_came_by() {
             if text == "192.0.2.9/127.0.0.1:4321 - wid:1000 - Client connection created")
     });
     assert!(marked, "{:?}", world.outputs);
+}
+
+/// spec: nats-server v2.15.1 server/client.go `generateClientInfoJSON`
+#[test]
+fn they_are_told_of_servers_they_can_come_to() {
+    let urls = |host: &str| ServerUrls {
+        tcp: vec![format!("{host}:4222")],
+        websocket: vec![format!("{host}:8080")],
+        leafnode: Vec::new(),
+    };
+    let mut world = world(&Plan::default());
+    world.broker.set_own_urls(urls("a"));
+    world.broker.offer("B", urls("b"));
+    let told = arrive(&mut world, Conn(1000), Credentials::default());
+    assert!(
+        told.contains(r#""connect_urls":["a:8080","b:8080"]"#),
+        "{told}"
+    );
+    let other = world.connect();
+    let told = world.read(other);
+    assert!(
+        told.contains(r#""connect_urls":["a:4222","b:4222"]"#) && !told.contains("8080"),
+        "{told}"
+    );
 }
 
 #[test]
