@@ -15,6 +15,7 @@ mod suites;
 mod trust;
 mod tunnel;
 mod watch;
+mod words;
 
 pub(crate) use blocking::{Secured, secure};
 pub(crate) use context::{Contexts, Inbound, Outbound};

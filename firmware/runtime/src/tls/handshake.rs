@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use frond_account::TlsSession;
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, CommonState, InvalidMessage, ProtocolVersion};
+use rustls::{CommonState, InvalidMessage, ProtocolVersion};
 
 use super::cert::Certificate;
 use super::context::{Inbound, Outbound};
 use super::session::{Scratch, Session};
+use super::words;
 use crate::limits::HANDSHAKE_BYTES;
 use crate::line::Line;
-use crate::ocsp::Refusal;
 use std::rc::Rc;
 
 /// Why a handshake failed.
@@ -38,16 +38,7 @@ impl fmt::Display for Fault {
                 f.write_str("TLS handshake error: EOF")
             }
             Self::Line(error) => write!(f, "TLS handshake error: {error}"),
-            Self::Peer(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => f
-                .write_str(
-                    "TLS handshake error: tls: first record does not look like a TLS handshake",
-                ),
-            Self::Peer(rustls::Error::InvalidCertificate(CertificateError::Other(why)))
-                if why.0.is::<Refusal>() =>
-            {
-                write!(f, "TLS handshake error: {}", why.0)
-            }
-            Self::Peer(error) => write!(f, "TLS handshake error: {error}"),
+            Self::Peer(error) => write!(f, "TLS handshake error: {}", words::of(error)),
             Self::NotPinned => f.write_str("TLS handshake error: certificate not pinned"),
             Self::Setup(why) => write!(f, "TLS handshake error: {why}"),
         }

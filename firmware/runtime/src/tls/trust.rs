@@ -185,7 +185,7 @@ impl ServerCertVerifier for ServerTrust {
                 }
             }
             verdict => {
-                let verified = verdict?;
+                let verified = verdict.map_err(stranger)?;
                 judge(
                     self.extra.as_ref(),
                     end_entity,
@@ -274,7 +274,7 @@ impl ClientCertVerifier for ClientTrust {
                 Ok(ClientCertVerified::assertion())
             }
             verdict => {
-                let verified = verdict?;
+                let verified = verdict.map_err(stranger)?;
                 judge(self.extra.as_ref(), end_entity, intermediates, None)?;
                 Ok(verified)
             }
@@ -314,6 +314,18 @@ fn judge(
     extra.map_or(Ok(()), |extra| {
         extra.judge(cert, shown, staple).map_err(refused)
     })
+}
+
+/// An authority that is called like a known one and did not sign with its key is an unknown one:
+/// the peer shall hear that, and not that its own messages could not be read.
+// spec: Go crypto/tls handshake_server.go processCertsFromClient; crypto/x509 verify.go
+fn stranger(error: Error) -> Error {
+    match error {
+        Error::InvalidCertificate(CertificateError::BadSignature) => {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer)
+        }
+        other => other,
+    }
 }
 
 fn nobody() -> Error {

@@ -180,6 +180,42 @@ async fn certificates_say_who_a_client_is() {
     assert_eq!(shown.first(), shown.last());
 }
 
+/// Why a server sends a client away, as the client hears it and as the server writes it.
+async fn sent_away(kind: Kind, options: ConnectOptions, block: &str, words: &str) -> String {
+    let at = server(
+        kind,
+        &format!("debug: true\ntls {{ {block}, verify: true }}\n"),
+    );
+    let heard = connect(&at, options).await.unwrap_err();
+    wait_for(&format!("{words:?} of {kind:?}"), BOUND, || {
+        at.log().contains(words).then_some(())
+    });
+    heard
+}
+
+/// Of two authorities with one name the other is as unknown as any.
+///
+/// spec: Go crypto/tls handshake_server.go `processCertsFromClient`
+#[tokio::test]
+async fn strangers_hear_that_nobody_knows_their_authority() {
+    let (pki, namesake, other) = (Pki::new("ca"), Pki::new("ca"), Pki::new("other"));
+    pki.server("server");
+    let block = pki.block("server");
+    let unknown = "TLS handshake error: tls: failed to verify certificate: \
+                   x509: certificate signed by unknown authority";
+    let nothing = "TLS handshake error: tls: client didn't provide a certificate";
+    for kind in KINDS {
+        for stranger in [&namesake, &other] {
+            stranger.client("x", &[(DnType::CommonName, "x")], Vec::new());
+            let options = showing(stranger, "x").add_root_certificates(pki.file("ca.pem"));
+            let heard = sent_away(kind, options, &block, unknown).await;
+            assert!(heard.contains("UnknownCA"), "{kind:?}: {heard}");
+        }
+        let heard = sent_away(kind, trusting(&pki), &block, nothing).await;
+        assert!(heard.contains("CertificateRequired"), "{kind:?}: {heard}");
+    }
+}
+
 #[tokio::test]
 async fn only_pinned_certificates_come_in() {
     let pki = Pki::new("ca");
