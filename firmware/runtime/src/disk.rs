@@ -11,6 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use self::line::{Line, Order};
 use crate::limits::{FIRST_FOLD_AFTER, FOLD_EVERY, THREAD_STACK_BYTES};
 
+mod company;
 mod line;
 
 /// What the disk's threads tell the core.

@@ -53,6 +53,9 @@ pub(crate) const TIMED_WRITE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(crate) const DISK_BACKLOG_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Batch bytes taken into one sync.
 pub(crate) const SYNC_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// How long a sync waits for others who want one too, at most: half of what the last one took if
+/// that is less.
+pub(crate) const COMPANY_WAIT_MAX: Duration = Duration::from_millis(1);
 /// Batch bytes that nobody waits for and that are kept while a full disk has no space for them:
 /// far below the backlog at which peers are no longer read.
 pub(crate) const WAITING_BYTES_MAX: usize = 1024 * 1024;

@@ -1,10 +1,12 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Instant;
 
 use frond_ledger::{Batch, DiskFault, Engine, Need, Record, StreamId, commit};
 use frond_store::{DiskFile, Writer};
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::company::Company;
 use super::{DiskEvent, size_of};
 use crate::limits::{SOON_WAIT, SYNC_BYTES_MAX, WAITING_BYTES_MAX};
 
@@ -59,6 +61,7 @@ pub(super) struct Line<M> {
     held: Vec<Batch>,
     /// Refusals that the core has not understood yet, oldest first.
     unheard: VecDeque<Unheard>,
+    company: Company,
 }
 
 struct Unheard {
@@ -68,12 +71,13 @@ struct Unheard {
 }
 
 impl<M: Medium> Line<M> {
-    pub(super) const fn new(medium: M, events: UnboundedSender<DiskEvent>) -> Self {
+    pub(super) fn new(medium: M, events: UnboundedSender<DiskEvent>) -> Self {
         Self {
             medium,
             events,
             held: Vec::new(),
             unheard: VecDeque::new(),
+            company: Company::default(),
         }
     }
 
@@ -92,7 +96,9 @@ impl<M: Medium> Line<M> {
     /// False when no more will come.
     fn gather(&mut self, orders: &Receiver<Vec<Order>>) -> Result<bool, CoreGone> {
         let mut bytes = self.held.iter().map(size_of).sum();
-        loop {
+        self.take_all(orders, &mut bytes)?;
+        self.company.met(records(&self.held));
+        while !self.is_due(bytes) {
             let next = if self.held.is_empty() {
                 orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
             } else {
@@ -101,18 +107,56 @@ impl<M: Medium> Line<M> {
             match next {
                 Ok(turn) => {
                     self.take(turn, &mut bytes)?;
-                    while bytes < SYNC_BYTES_MAX {
-                        let Ok(turn) = orders.try_recv() else { break };
-                        self.take(turn, &mut bytes)?;
-                    }
-                    if bytes >= SYNC_BYTES_MAX || self.held.iter().any(|b| b.need == Need::Sync) {
-                        return Ok(true);
-                    }
+                    self.take_all(orders, &mut bytes)?;
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(true),
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
             }
         }
+        self.await_company(orders, bytes)
+    }
+
+    /// Whether what is held is to be written.
+    fn is_due(&self, bytes: usize) -> bool {
+        bytes >= SYNC_BYTES_MAX || self.held.iter().any(|batch| batch.need == Need::Sync)
+    }
+
+    /// Waits a little for those who are about to want a sync too. False when no more will come.
+    fn await_company(
+        &mut self,
+        orders: &Receiver<Vec<Order>>,
+        mut bytes: usize,
+    ) -> Result<bool, CoreGone> {
+        let before = records(&self.held);
+        let Some(wait) = self.company.wait(before) else {
+            return Ok(true);
+        };
+        let until = Instant::now() + wait;
+        while bytes < SYNC_BYTES_MAX && !self.company.is_complete(records(&self.held)) {
+            match orders.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(turn) => {
+                    self.take(turn, &mut bytes)?;
+                    self.take_all(orders, &mut bytes)?;
+                }
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            }
+        }
+        self.company.waited(before, records(&self.held));
+        Ok(true)
+    }
+
+    /// What has come, as far as one sync takes it.
+    fn take_all(
+        &mut self,
+        orders: &Receiver<Vec<Order>>,
+        bytes: &mut usize,
+    ) -> Result<(), CoreGone> {
+        while *bytes < SYNC_BYTES_MAX {
+            let Ok(turn) = orders.try_recv() else { break };
+            self.take(turn, bytes)?;
+        }
+        Ok(())
     }
 
     fn take(&mut self, turn: Vec<Order>, bytes: &mut usize) -> Result<(), CoreGone> {
@@ -145,8 +189,10 @@ impl<M: Medium> Line<M> {
         while !self.held.is_empty() {
             let rest = self.held.split_off(self.medium.group(&self.held));
             let group = std::mem::replace(&mut self.held, rest);
+            let began = Instant::now();
             let fault = match commit(&mut self.medium, &group) {
                 Ok(receipts) => {
+                    self.company.synced(records(&group), began.elapsed());
                     let bytes = group.iter().map(size_of).sum();
                     self.tell(DiskEvent::Committed { receipts, bytes })?;
                     continue;
@@ -231,6 +277,12 @@ impl<M: Medium> Line<M> {
 /// Nobody waits for it, and it may find space later.
 fn may_wait(batch: &Batch) -> bool {
     batch.need == Need::Soon && !batch.brings_messages()
+}
+
+/// Records that somebody waits for.
+fn records(batches: &[Batch]) -> usize {
+    let awaited = batches.iter().filter(|batch| batch.need == Need::Sync);
+    awaited.map(|batch| batch.records.len()).sum()
 }
 
 /// The streams that a batch brings messages to.
