@@ -3,7 +3,7 @@
 # What is between @ is filled in by the builder.
 @DISK@ dev 0
 setenv state @STATE@
-setenv all "BOOT_ORDER BOOT_A_LEFT BOOT_B_LEFT FROND_TRIAL FROND_NEEDS FROND_FLOOR FROND_MADE_STATE FROND_MADE_DATA"
+setenv all "BOOT_ORDER BOOT_A_LEFT BOOT_B_LEFT FROND_TRIAL FROND_NEEDS FROND_FAILED FROND_FLOOR FROND_MADE_STATE FROND_MADE_DATA"
 # What holds when neither copy is whole.
 setenv BOOT_ORDER "A B"
 setenv BOOT_A_LEFT 9

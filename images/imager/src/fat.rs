@@ -106,18 +106,19 @@ pub fn stick(path: &Path, files: &[&Path]) -> Outcome<()> {
     Ok(())
 }
 
-/// Puts the owner's configuration on the first partition of a disk, as people do with a card.
+/// Puts a file of the owner's (`frond.conf`, `image.url`) on the first partition of a disk, as
+/// people do with a card.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn configure(disk: &Path, config: &Path) -> Outcome<()> {
+pub fn configure(disk: &Path, file: &Path) -> Outcome<()> {
     need(&[("/usr/bin/mcopy", "mtools")])?;
     let place = format!("{}@@{SELECT_MIB}M", disk.display());
     quietly(
         Command::new("mcopy")
             .args(["-o", "-i", &place])
-            .arg(config)
-            .arg("::frond.conf"),
+            .arg(file)
+            .arg("::"),
     )?;
     Ok(())
 }

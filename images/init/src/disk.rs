@@ -68,10 +68,12 @@ pub(crate) fn read_state() -> io::Result<BootState> {
     Ok(BootState::read(&mut device)?.unwrap_or_default())
 }
 
-/// Changes the boot state; when this returns it is on the medium.
+/// Changes the boot state; when this returns it is on the medium. One process at a time: the first
+/// one and `frond-slot` both write it, and neither may undo what the other did.
 pub(crate) fn change_state(change: impl FnOnce(&mut BootState)) -> io::Result<BootState> {
     let path = wait_for_partition("bootstate")?;
     let mut device = OpenOptions::new().read(true).write(true).open(path)?;
+    device.lock()?;
     let mut state = BootState::read(&mut device)?.unwrap_or_default();
     change(&mut state);
     state.write(&mut device, |device| device.sync_all())?;

@@ -21,6 +21,7 @@ mod hound;
 mod keep;
 mod lease;
 mod logs;
+mod marks;
 mod message;
 mod modules;
 mod mounts;
@@ -33,6 +34,7 @@ mod system;
 mod trial;
 mod tryboot;
 mod wait;
+mod web;
 mod wires;
 
 use std::process::ExitCode;

@@ -2,17 +2,19 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode, Stdio};
 
 use frond_ota::Keys;
-use frond_slot::limits::CONFIRMED_TRIES;
-use frond_slot::{Bar, BootState, Manifest, Place, Slot, install};
+use frond_slot::{Bar, Manifest, Place, Slot, install};
 
 use crate::command_line::CommandLine;
 use crate::gate::Look;
-use crate::{disk, tryboot};
+use crate::system::USER;
+use crate::{disk, marks, tryboot};
 
-const USAGE: &str = "usage: frond-slot status | install FILE | confirm | give-up | reboot";
+const USAGE: &str =
+    "usage: frond-slot status | install FILE | offer FILE | fetch URL | confirm | give-up | reboot";
 /// What this image is: `board=…`, `version=…` in lines.
 const RELEASE: &str = "/etc/frond-release";
 /// Who signs images: the threshold, then public keys, one word each.
@@ -20,12 +22,18 @@ const KEYS: [&str; 2] = [
     "/etc/frond/image-release.keys",
     "/etc/frond/image-emergency.keys",
 ];
-/// In the boot state: the highest version that was confirmed.
-const FLOOR: &str = "FROND_FLOOR";
-/// In the boot state: what was well when the trial began.
-const NEEDS: &str = "FROND_NEEDS";
-/// In the boot state: the version on trial.
-const TRIAL: &str = "FROND_TRIAL";
+
+/// How long a web server may be silent.
+const PATIENCE_S: &str = "60";
+
+/// Why a bundle is brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// Somebody wants just this one.
+    Hand,
+    /// It was found, and is found again after it was given up.
+    Itself,
+}
 
 /// Runs the command line.
 pub(crate) fn run() -> ExitCode {
@@ -33,8 +41,9 @@ pub(crate) fn run() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["status"] => status(),
-        ["install", "-"] => fill(&mut io::stdin().lock()),
-        ["install", path] => File::open(path).and_then(|file| fill(&mut BufReader::new(file))),
+        ["install", path] => take(path, By::Hand),
+        ["offer", path] => take(path, By::Itself),
+        ["fetch", address] => fetch(address),
         ["confirm"] => running().and_then(confirm),
         ["give-up"] => running().and_then(give_up),
         ["reboot"] => crate::system::ask_for_reboot(),
@@ -60,41 +69,25 @@ pub(crate) fn running() -> io::Result<Slot> {
 
 /// Whether the slot that runs was never confirmed, and what was well before it.
 pub(crate) fn trial() -> io::Result<Option<Vec<Look>>> {
-    let state = disk::read_state()?;
-    if !is_on_trial(&state, running()?) {
-        return Ok(None);
-    }
-    let needs = state.others.get(NEEDS).cloned().unwrap_or_default();
-    let known = Look::ALL.into_iter();
-    let known = known.filter(|look| needs.split(' ').any(|need| need == look.name()));
-    Ok(Some(known.collect()))
-}
-
-fn is_on_trial(state: &BootState, running: Slot) -> bool {
-    state.others.contains_key(TRIAL) && state.first == running
+    let needs = marks::trial(&disk::read_state()?, running()?);
+    Ok(needs.map(|needs| {
+        let known = Look::ALL.into_iter();
+        let known = known.filter(|look| needs.split(' ').any(|need| need == look.name()));
+        known.collect()
+    }))
 }
 
 /// The slot is the one from now on, and nothing older is taken.
 pub(crate) fn confirm(slot: Slot) -> io::Result<()> {
     let version = version();
-    let state = disk::read_state()?;
-    let floor = number(&state, FLOOR);
-    let is_new = state.others.contains_key(TRIAL) || floor.is_none_or(|floor| floor < version);
-    let is_full = state.tries(slot).0 == CONFIRMED_TRIES;
-    if !is_new && state.first == slot && is_full {
+    if !marks::confirm(&mut disk::read_state()?, slot, version) {
         return Ok(());
     }
     if tryboot::running().is_some() {
         tryboot::confirm(slot)?;
     }
     disk::change_state(|state| {
-        state.confirm(slot);
-        state.others.remove(TRIAL);
-        state.others.remove(NEEDS);
-        if is_new {
-            let floor = version.max(floor.unwrap_or(0));
-            state.others.insert(FLOOR.to_owned(), floor.to_string());
-        }
+        marks::confirm(state, slot, version);
     })?;
     Ok(())
 }
@@ -102,7 +95,7 @@ pub(crate) fn confirm(slot: Slot) -> io::Result<()> {
 /// Restarts the machine: into the slot that is to be tried, where that takes a word.
 pub(crate) fn restart() -> io::Error {
     let is_other = disk::read_state().is_ok_and(|state| {
-        state.others.contains_key(TRIAL) && Some(state.first.other()) == tryboot::running()
+        tryboot::running().is_some_and(|slot| marks::is_next(&state, slot.other()))
     });
     if is_other {
         return tryboot::restart();
@@ -115,11 +108,8 @@ pub(crate) fn restart() -> io::Error {
 
 /// The slot is not good: the other one starts next.
 pub(crate) fn give_up(slot: Slot) -> io::Result<()> {
-    disk::change_state(|state| {
-        state.give_up(slot);
-        state.others.remove(TRIAL);
-        state.others.remove(NEEDS);
-    })?;
+    let version = version();
+    disk::change_state(|state| marks::give_up(state, slot, version))?;
     Ok(())
 }
 
@@ -134,10 +124,6 @@ fn version() -> u64 {
     release("version")
         .and_then(|text| text.parse().ok())
         .unwrap_or(0)
-}
-
-fn number(state: &BootState, name: &str) -> Option<u64> {
-    state.others.get(name)?.parse().ok()
 }
 
 fn status() -> io::Result<()> {
@@ -162,34 +148,60 @@ fn keys(path: &str) -> Keys {
     }
 }
 
-fn fill(from: &mut impl Read) -> io::Result<()> {
+fn take(path: &str, by: By) -> io::Result<()> {
+    if path == "-" {
+        return fill(&mut io::stdin().lock(), by);
+    }
+    fill(&mut BufReader::new(File::open(path)?), by)
+}
+
+/// From a web server, piece by piece as it comes. Nobody there is believed: what counts are the
+/// signatures. What talks to it may do what `frond` may, and nothing else.
+fn fetch(address: &str) -> io::Result<()> {
+    let mut command = Command::new("/bin/busybox");
+    command.args(["wget", "-q", "-T", PATIENCE_S, "-O", "-", address]);
+    command.uid(USER).gid(USER).stdin(Stdio::null());
+    let mut client = command.stdout(Stdio::piped()).spawn()?;
+    let missing = || io::Error::other("no pipe");
+    let filled = match client.stdout.take().ok_or_else(missing) {
+        Ok(from) => fill(&mut BufReader::new(from), By::Itself),
+        Err(error) => Err(error),
+    };
+    // It has ended, or has nobody to tell any more.
+    let status = client.wait()?;
+    filled.map_err(|error| io::Error::other(format!("{address}: {error} (wget: {status})")))
+}
+
+fn fill(from: &mut impl Read, by: By) -> io::Result<()> {
     let state = disk::read_state()?;
-    if is_on_trial(&state, running()?) {
+    let running = running()?;
+    if marks::trial(&state, running).is_some() {
         // The other one is what the box goes back to.
         return Err(io::Error::other(
             "this slot is on trial: updates wait for its end",
         ));
     }
-    let floor = number(&state, FLOOR).unwrap_or(0);
     let bar = Bar {
         release: keys(KEYS[0]),
         emergency: keys(KEYS[1]),
         board: release("board").unwrap_or_default(),
         // What runs is in force, confirmed or not.
-        floor: floor.max(version()),
+        floor: marks::floor(&state).unwrap_or(0).max(version()),
     };
-    let slot = running()?.other();
-    let mut spare = Spare { slot, told: 0 };
+    let slot = running.other();
+    let given_up = match by {
+        By::Hand => None,
+        By::Itself => marks::given_up(&state, running),
+    };
+    let mut spare = Spare {
+        slot,
+        given_up,
+        told: 0,
+    };
     let manifest = install(from, &bar, &mut spare).map_err(io::Error::other)?;
     let well = Look::ALL.into_iter().filter(|look| look.take().is_ok());
     let well: Vec<&str> = well.map(Look::name).collect();
-    disk::change_state(|state| {
-        state.try_slot(slot);
-        state
-            .others
-            .insert(TRIAL.to_owned(), manifest.version.to_string());
-        state.others.insert(NEEDS.to_owned(), well.join(" "));
-    })?;
+    disk::change_state(|state| marks::begin(state, slot, manifest.version, &well.join(" ")))?;
     println!(
         "version {} starts next, on trial in {}",
         manifest.version,
@@ -201,6 +213,8 @@ fn fill(from: &mut impl Read) -> io::Result<()> {
 /// The slot that doesn't run.
 struct Spare {
     slot: Slot,
+    /// A version that is not tried again.
+    given_up: Option<u64>,
     /// Percent that were told of.
     told: u64,
 }
@@ -209,11 +223,17 @@ impl Place for Spare {
     type Target = File;
 
     fn begin(&mut self, manifest: &Manifest) -> io::Result<()> {
+        if self.given_up == Some(manifest.version) {
+            let version = manifest.version;
+            return Err(io::Error::other(format!(
+                "version {version} was given up here: it is only taken by hand (frond-slot install)"
+            )));
+        }
         println!(
             "version {} ({}) is written",
             manifest.version, manifest.name
         );
-        disk::change_state(|state| state.spoil(self.slot)).map(|_| ())
+        disk::change_state(|state| marks::spoil(state, self.slot)).map(|_| ())
     }
 
     fn target(&mut self, name: &str) -> io::Result<(File, u64)> {
@@ -240,21 +260,5 @@ impl Place for Spare {
             None,
             rustix::fs::Advice::DontNeed,
         )?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_box_goes_back_to_is_not_written_over() {
-        let mut state = BootState::default();
-        assert!(!is_on_trial(&state, Slot::A));
-        state.try_slot(Slot::B);
-        state.others.insert(TRIAL.to_owned(), "2".to_owned());
-        assert!(is_on_trial(&state, Slot::B));
-        // It was given up by the loader: the old one runs, and takes the next.
-        assert!(!is_on_trial(&state, Slot::A));
     }
 }

@@ -18,6 +18,7 @@ use crate::processes::{Kept, Program, next_ended};
 use crate::service::{Event, SILENCE_MAX};
 use crate::stick::Sticks;
 use crate::trial::{Trial, Verdict};
+use crate::web::Web;
 use crate::wires::{self, Wires};
 use crate::{devices, disk, keep, modules, mounts, slots};
 
@@ -27,11 +28,13 @@ const NOTIFY: &str = "/run/notify";
 const CONTROL: &str = "/run/control";
 const REBOOT: &str = "reboot";
 /// Who `frond` is.
-const USER: u32 = 1000;
+pub(crate) const USER: u32 = 1000;
 const CONFIG: &str = "/data/frond.conf";
 /// What a box runs that nobody has given a configuration.
 const FACTORY: &str = "/etc/frond/frond.conf";
 const TURN: Duration = Duration::from_millis(100);
+/// Where the owner has image bundles, when anywhere: an address on a line.
+const ADDRESS: &str = "/data/image.url";
 /// Sticks and the gate are looked at that often.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long processes get to end in good order.
@@ -49,8 +52,9 @@ struct System {
     wires: Wires,
     trial: Option<Trial>,
     sticks: Sticks,
-    /// An update from a stick at work.
-    update: Option<Pid>,
+    web: Web,
+    /// An update at work, and where it comes from.
+    update: Option<(Pid, &'static str)>,
     looked: Option<Instant>,
 }
 
@@ -108,6 +112,7 @@ impl System {
             wires: Wires::default(),
             trial: Some(trial),
             sticks: Sticks::default(),
+            web: Web::new(now, &std::fs::read_to_string(ADDRESS).unwrap_or_default()),
             update: None,
             looked: None,
             line,
@@ -177,10 +182,9 @@ impl System {
     /// A process ended; whether the box is to restart for it.
     fn reap(&mut self, pid: Pid, how: &str) -> bool {
         let now = self.now();
-        if self.update == Some(pid) {
-            self.update = None;
+        if let Some((_, origin)) = self.update.take_if(|(update, _)| *update == pid) {
             Sticks::done();
-            say(&format!("the update from the stick ended: {how}"));
+            say(&format!("the update from the {origin} ended: {how}"));
             return how == "status 0";
         }
         let mut all = core::iter::once(&mut self.frond).chain(&mut self.helpers);
@@ -204,12 +208,7 @@ impl System {
             let client = helper(format!("dhcp-{name}"), &wires::client(&name), self.now());
             self.helpers.push(client);
         }
-        if self.update.is_none()
-            && let Some(path) = self.sticks.look()
-        {
-            say(&format!("{} is on a stick", path.display()));
-            self.update = grumble("frond-slot", updater(&path, self.line.is_chatty).start());
-        }
+        self.look_for_updates();
         let Some(mut trial) = self.trial.take() else {
             return false;
         };
@@ -250,6 +249,25 @@ impl System {
         }
     }
 
+    /// One at a time, and a stick first: somebody stands there with it.
+    fn look_for_updates(&mut self) {
+        if self.update.is_some() {
+            return;
+        }
+        let now = self.now();
+        let (words, origin) = if let Some(path) = self.sticks.look() {
+            say(&format!("{} is on a stick", path.display()));
+            (["offer".to_owned(), path.display().to_string()], "stick")
+        } else if let Some(address) = self.web.poll(now) {
+            (["fetch".to_owned(), address.to_owned()], "web")
+        } else {
+            return;
+        };
+        let program = updater(words, self.line.is_chatty);
+        let pid = grumble("frond-slot", program.start());
+        self.update = pid.map(|pid| (pid, origin));
+    }
+
     /// Lets everything end in good order, for as long as the watchdog likes.
     fn end(mut self) {
         let since = self.now();
@@ -272,22 +290,27 @@ impl System {
 }
 
 /// What `frond` needs before it starts: a folder, and a configuration. The owner's comes from the
-/// first partition of a newly flashed medium, and stays on the data partition from then on.
+/// first partition of a newly flashed medium, and stays on the data partition from then on; so does
+/// the address of image bundles.
 fn provide() -> io::Result<()> {
     std::fs::create_dir_all("/data/frond")?;
     std::os::unix::fs::chown("/data/frond", Some(USER), Some(USER))?;
     std::os::unix::fs::chown("/state", Some(USER), Some(USER))?;
-    if Path::new(CONFIG).exists() {
+    let all = [CONFIG, ADDRESS];
+    if all.iter().all(|path| Path::new(path).exists()) {
         return Ok(());
     }
     let at = "/run/select";
     std::fs::create_dir_all(at)?;
     let device = disk::wait_for_partition("select")?;
-    let given = format!("{at}/frond.conf");
     if grumble("the first partition", mounts::foreign(&device, at)).is_some() {
-        if Path::new(&given).exists() {
-            say("the configuration of the first partition is taken");
-            grumble("taking it", take(&given));
+        for path in all {
+            let name = path.trim_start_matches("/data/");
+            let given = format!("{at}/{name}");
+            if !Path::new(path).exists() && Path::new(&given).exists() {
+                say(&format!("{name} of the first partition is taken"));
+                grumble("taking it", take(&given, path));
+            }
         }
         let _ = rustix::mount::unmount(at, rustix::mount::UnmountFlags::DETACH);
     }
@@ -295,12 +318,12 @@ fn provide() -> io::Result<()> {
 }
 
 /// Copies a file so that after a power cut it is whole or not there.
-fn take(given: &str) -> io::Result<()> {
-    let fresh = format!("{CONFIG}.new");
+fn take(given: &str, path: &str) -> io::Result<()> {
+    let fresh = format!("{path}.new");
     std::fs::copy(given, &fresh)?;
     std::os::unix::fs::chown(&fresh, Some(USER), Some(USER))?;
     std::fs::File::open(&fresh)?.sync_all()?;
-    std::fs::rename(&fresh, CONFIG)?;
+    std::fs::rename(&fresh, path)?;
     std::fs::File::open("/data")?.sync_all()
 }
 
@@ -348,11 +371,11 @@ fn helpers(now: Instant) -> Vec<Kept> {
     all
 }
 
-fn updater(path: &Path, is_chatty: bool) -> Program {
+fn updater(words: [String; 2], is_chatty: bool) -> Program {
     Program {
         name: "update".to_owned(),
         path: "/usr/bin/frond-slot",
-        words: vec!["install".to_owned(), path.to_string_lossy().into_owned()],
+        words: words.to_vec(),
         user: None,
         environment: Vec::new(),
         is_chatty,

@@ -27,6 +27,7 @@ mod shelf;
 mod tree;
 mod twins;
 mod update;
+mod web;
 
 pub use devices::devices;
 pub use fetched::fetched;
@@ -42,3 +43,4 @@ pub use shelf::{Kept, Release, Shelf};
 pub use tree::Tree;
 pub use twins::twins;
 pub use update::{Outcome, Update};
+pub use web::update_from_web;

@@ -1,13 +1,15 @@
 //! Pulls the plug of images under QEMU, many times:
 //! `cargo run -p image -- [starts=1] [devices=1] [glances=200] [cuts=200] [control=20] [updates=50]
-//! [rollbacks=1] [twins=1] [board=qemu-aarch64] [seed=1]`.
+//! [rollbacks=1] [webs=1] [twins=1] [board=qemu-aarch64] [seed=1] [native=1]`.
 //!
 //! One after the other, in this order: `starts`: how long a first start takes; `devices`: lines of
 //! the guest's; `glances`: what a cut of a running box would leave, looked at from outside; `cuts`:
 //! of a running box under load; `control`: a box on a disk that lies about flushes, which must lose
 //! something; `updates`: cuts of a box at its update; `rollbacks`: boxes that are brought a bad
-//! release, one of each kind; `twins`: whether two builds in two folders are the same. `frond=FILE
-//! init=FILE` are programs that were built for the board before, instead of fresh ones.
+//! release, one of each kind; `webs`: of boxes that fetch the next
+//! release from a web server, whose line breaks once; `twins`: whether two builds in two folders are the same. `frond=FILE
+//! init=FILE` are programs that were built for the board before, instead of fresh ones; with
+//! `native=1` they are this machine's own kind, those that the tests have anyway if none is named.
 
 #![allow(
     clippy::print_stdout,
@@ -19,21 +21,43 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use image::{Cuts, Honesty, Load, Outcome, Plug, Release, Shelf, Update, roll_back};
+use image::{
+    Cuts, Honesty, Load, Outcome, Plug, Release, Shelf, Update, roll_back, update_from_web,
+};
 use imager::Built;
 use interop::Random;
 
 const USAGE: &str = "usage: image [starts=COUNT] [devices=COUNT] [glances=COUNT] [cuts=COUNT] \
-                     [control=COUNT] [updates=COUNT] [rollbacks=COUNT] [twins=COUNT] \
-                     [board=NAME] [seed=NUMBER] [frond=FILE init=FILE]";
+                     [control=COUNT] [updates=COUNT] [rollbacks=COUNT] [webs=COUNT] [twins=COUNT] \
+                     [board=NAME] [seed=NUMBER] [native=1] [frond=FILE init=FILE]";
 
 /// What the command line says.
 struct Wish {
     tasks: Vec<(Task, u64)>,
     board: String,
     seed: u64,
+    is_native: bool,
     frond: Option<PathBuf>,
     init: Option<PathBuf>,
+}
+
+impl Wish {
+    fn shelf(&self) -> Shelf {
+        match (&self.frond, &self.init) {
+            (Some(frond), Some(init)) => {
+                let shelf = Shelf::given(&self.board, frond, init);
+                if self.is_native {
+                    shelf.with_unwinder()
+                } else {
+                    shelf
+                }
+            }
+            (Some(_), None) | (None, Some(_) | None) if self.is_native => {
+                Shelf::native(&self.board)
+            }
+            (Some(_), None) | (None, Some(_) | None) => Shelf::crossed(&self.board),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +69,7 @@ enum Task {
     Control,
     Updates,
     Rollbacks,
+    Webs,
     Twins,
 }
 
@@ -54,10 +79,7 @@ async fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let shelf = match (&wish.frond, &wish.init) {
-        (Some(frond), Some(init)) => Shelf::given(&wish.board, frond, init),
-        (Some(_), None) | (None, Some(_) | None) => Shelf::crossed(&wish.board),
-    };
+    let shelf = wish.shelf();
     let first = shelf.release(1, Release::Good);
     let mut are_well = true;
     for (task, count) in wish.tasks {
@@ -70,6 +92,7 @@ async fn main() -> ExitCode {
             Task::Control => control(&shelf, &first, count, wish.seed).await,
             Task::Updates => updates(&shelf, &first, count, wish.seed),
             Task::Twins => twins(&wish.board),
+            Task::Webs => webs(&shelf, &first, count),
             Task::Rollbacks => rollbacks(&shelf, &first, count),
         };
         println!(
@@ -93,6 +116,7 @@ fn wish() -> Option<Wish> {
         tasks: Vec::new(),
         board: "qemu-aarch64".to_owned(),
         seed: 1,
+        is_native: false,
         frond: None,
         init: None,
     };
@@ -105,6 +129,10 @@ fn wish() -> Option<Wish> {
             }
             "seed" => {
                 wish.seed = value.parse().ok()?;
+                continue;
+            }
+            "native" => {
+                wish.is_native = value == "1";
                 continue;
             }
             "frond" => {
@@ -122,6 +150,7 @@ fn wish() -> Option<Wish> {
             "control" => Task::Control,
             "updates" => Task::Updates,
             "twins" => Task::Twins,
+            "webs" => Task::Webs,
             "rollbacks" => Task::Rollbacks,
             _ => return None,
         };
@@ -242,6 +271,15 @@ fn rollbacks(shelf: &Shelf, first: &Built, count: u64) -> bool {
             let after = roll_back(&shelf.profile, &first.image, &new.bundle, kind);
             println!("{kind:?} is taken back {after:.0?} after the start");
         }
+    }
+    true
+}
+
+fn webs(shelf: &Shelf, first: &Built, count: u64) -> bool {
+    let new = shelf.release(2, Release::Good);
+    for _ in 0..count {
+        let after = update_from_web(shelf, &first.image, &new.bundle);
+        println!("the release of a web server is confirmed {after:.0?} after the start");
     }
     true
 }

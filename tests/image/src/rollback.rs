@@ -10,7 +10,7 @@ use crate::{Release, Update};
 const HOST: &str = "10.0.2.2";
 
 /// Brings a box that has a line to a hub a release that is no good, without a human; how long after
-/// the start the old one runs again.
+/// the start the old one runs again. The release is not tried a second time.
 ///
 /// # Panics
 /// When it does not, or for another reason than the release's own.
@@ -45,5 +45,7 @@ pub fn roll_back(profile: &Profile, image: &Path, bundle: &Path, kind: Release) 
     }
     let age = guest.age();
     guest.wait_to_say("frond serves", 2);
+    // The stick is still in it: once is enough.
+    guest.wait_to_say("version 2 was given up here", 1);
     age
 }

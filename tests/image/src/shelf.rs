@@ -121,6 +121,13 @@ impl Shelf {
         }
     }
 
+    /// The same, where those are not static but this machine's own kind.
+    #[must_use]
+    pub fn with_unwinder(mut self) -> Self {
+        self.libraries = vec![PathBuf::from(UNWINDER)];
+        self
+    }
+
     /// With files instead of programs: to be looked at, not started.
     ///
     /// # Panics
