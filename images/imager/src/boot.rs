@@ -44,8 +44,9 @@ const STARTS: [Start; 3] = [
         disk: "virtio",
         state: "0x07f00000",
         kernel: "${kernel_addr_r}",
-        initial: "${ramdisk_addr_r}",
-        go: "zboot ${kernel_addr_r} ${kernel_size} ${ramdisk_addr_r} ${filesize}",
+        // U-Boot's own address for it, 64 MiB, is within what the kernel unpacks itself to.
+        initial: "0x10000000",
+        go: "zboot ${kernel_addr_r} ${kernel_size} 0x10000000 ${filesize}",
     },
     // U-Boot's own addresses for the Raspberry Pi have room for smaller kernels. The device tree is
     // the one that the firmware has filled in, at 128 MiB or near the end of the memory.

@@ -163,6 +163,23 @@ fn u_boot_finds_its_way(shelf: &Shelf, layout: &Layout, disk: &str) {
     );
 }
 
+/// A PC's kernel unpacks itself to where it likes best, and its header says how much room that
+/// takes: what else was loaded there is gone.
+fn the_kernel_unpacks_beside_the_initial_file_system(layout: &Layout) {
+    let kernel = layout.file("boot_a", "Image");
+    let liked = u64::from_le_bytes(kernel[0x258..0x260].try_into().unwrap());
+    let room = u32::from_le_bytes(kernel[0x260..0x264].try_into().unwrap());
+    let script = layout.file("select", "boot.scr");
+    let text = String::from_utf8_lossy(script.get(72..).unwrap_or_default());
+    let line = text.lines().find(|line| line.ends_with(" initrd")).unwrap();
+    let place = line.split(' ').nth_back(1).unwrap();
+    let place = u64::from_str_radix(place.trim_start_matches("0x"), 16);
+    // An address of ours: U-Boot's own is for smaller kernels.
+    let place = place.unwrap();
+    assert!(place >= liked + u64::from(room), "{place:#x}");
+    assert!(text.contains(&format!(" {place:#x} ${{filesize}}\n")));
+}
+
 /// What has no module: it is in every kernel for these boards, or, as the chip behind PCI, told by
 /// other names.
 const BUILT_IN: [&str; 10] = [
@@ -248,5 +265,8 @@ fn u_boot_finds_everything() {
         let kernel = layout.file("boot_a", "Image");
         let end = kernel_at + kernel_magic.len();
         assert_eq!(kernel.get(kernel_at..end), Some(kernel_magic), "{board}");
+        if board == "qemu-x86_64" {
+            the_kernel_unpacks_beside_the_initial_file_system(&layout);
+        }
     }
 }
