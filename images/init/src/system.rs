@@ -375,7 +375,7 @@ fn updater(words: [String; 2], is_chatty: bool) -> Program {
     Program {
         name: "update".to_owned(),
         path: "/usr/bin/frond-slot",
-        words: words.to_vec(),
+        words: Vec::from(words),
         user: None,
         environment: Vec::new(),
         is_chatty,
