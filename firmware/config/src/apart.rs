@@ -36,7 +36,10 @@ mod tests {
             .map(|it| it.deny_imports.join(" "));
         assert_eq!(
             denied.collect::<Vec<_>>(),
-            ["a.> b.> raw.>", "b.> a.> raw.>"]
+            [
+                "a.> b.> $FROND.forward.> raw.>",
+                "b.> a.> $FROND.forward.> raw.>"
+            ]
         );
     }
 }

@@ -29,9 +29,12 @@ const TOO_LARGE: u64 = 10_054;
 /// There is no room: for resources, storage, bytes, messages.
 const NO_ROOM: [u64; 6] = [10_023, 10_028, 10_047, 10_077, 10_122, 10_123];
 
-/// The subject that the mark of a block is kept under.
-pub(crate) fn mark_subject(name: &str) -> String {
-    format!("$FROND.forward.{name}")
+/// The subject that the mark of a block is kept under: of this box, whoever else hears it.
+pub(crate) fn mark_subject(setup: &Setup) -> String {
+    format!(
+        "$FROND.forward.{}+{}",
+        setup.server_name, setup.options.name
+    )
 }
 
 pub(crate) fn marks() -> Vec<u8> {

@@ -11,6 +11,7 @@ use crate::limits::AWAY_WAIT;
 use crate::mark::Mark;
 use crate::meter::Meter;
 use crate::patience::Patience;
+use crate::removals::Removals;
 use crate::status::{Dropped, State, Status, millis};
 
 mod answers;
@@ -24,7 +25,6 @@ mod setup;
 use aside::Aside;
 use evict::Eviction;
 use lanes::{Fetch, Lanes, Stored};
-use removal::Removal;
 use setup::Step;
 
 /// The subscription for answers, and that for news of new messages.
@@ -72,7 +72,7 @@ pub struct Forward {
     fetch: Option<Fetch>,
     live: VecDeque<Stored>,
     backlog: VecDeque<Stored>,
-    removals: BTreeMap<u64, Removal>,
+    removals: Removals,
     eviction: Eviction,
     aside: Aside,
     /// Why the last of them was set aside.
@@ -180,7 +180,7 @@ impl Forward {
             fetch: None,
             live: VecDeque::new(),
             backlog: VecDeque::new(),
-            removals: BTreeMap::new(),
+            removals: Removals::default(),
             eviction: Eviction::new(&classes),
             aside: Aside::default(),
             aside_why: String::new(),
@@ -290,9 +290,7 @@ impl Forward {
     fn lost(&mut self) {
         self.accuse();
         self.cut();
-        for removal in self.removals.values_mut() {
-            removal.asked = None;
-        }
+        self.removals.cut();
         self.forget_evictions();
         self.phase = Phase::Away;
         self.state = State::Starting;

@@ -20,6 +20,7 @@ mod limits;
 mod mark;
 mod meter;
 mod patience;
+mod removals;
 mod status;
 mod words;
 

@@ -65,9 +65,18 @@ impl Checker<'_> {
     }
 }
 
+/// How far blocks are is each box's own affair.
+const FORWARD_MARKS: &str = "$FROND.forward.>";
+
+fn add(denied: &mut Vec<String>, subject: &String) {
+    if !denied.contains(subject) {
+        denied.push(subject.clone());
+    }
+}
+
 impl Config {
     /// What a block keeps is what is said on this box: what other boxes of the account say, they
-    /// keep and forward themselves.
+    /// keep and forward themselves, and where they are with it.
     pub(crate) fn deny_forwarded(&mut self) {
         for forward in &self.forwards {
             let Some(account) = self.remote_of(forward).map(|it| it.account.clone()) else {
@@ -75,10 +84,12 @@ impl Config {
             };
             let remotes = self.leafnodes.remotes.iter_mut();
             for remote in remotes.filter(|it| it.account == account) {
-                let denied = &mut remote.deny_imports;
-                let new = forward.subjects.iter().filter(|it| !denied.contains(it));
-                let new: Vec<_> = new.cloned().collect();
-                denied.extend(new);
+                let marks = FORWARD_MARKS.to_owned();
+                let denied = forward.subjects.iter().chain([&marks]);
+                for subject in denied {
+                    add(&mut remote.deny_imports, subject);
+                }
+                add(&mut remote.deny_exports, &marks);
             }
         }
     }

@@ -24,6 +24,7 @@ impl Forward {
             "x" => return self.evicted(number),
             "m" if is_nobody || answer().is_err() => return self.mark_failed(),
             "a" if is_nobody => return self.nobody(turn, number),
+            "a" if turn != self.turn => return self.acked_late(turn, number, message.payload),
             _ => {}
         }
         if turn != self.turn {

@@ -63,8 +63,7 @@ impl Forward {
         let flights = self.flights.oldest();
         let flights = flights.map(|at| self.patience.deadline(at));
         let fetch = self.fetch.as_ref().map(|it| it.asked);
-        let removals = self.removals.values().filter_map(|it| it.asked);
-        let answers = fetch.into_iter().chain(removals);
+        let answers = fetch.into_iter().chain(self.removals.oldest());
         let answers = answers.map(|at| at + ANSWER_WAIT).chain(flights);
         let look = self.look_at.filter(|_| self.is_changed);
         let poll = (self.looked_at + POLL_EVERY).min(self.told_at + SILENCE_MAX);
@@ -179,14 +178,29 @@ impl Forward {
             Some(Err(fault)) => self.refused(hub_seq, flight.seq, &fault),
             Some(Ok(seq)) => {
                 self.patience.heard(self.now.mono);
+                let floor = self.flights.floor();
                 self.flights.arrived(self.now.mono, hub_seq);
                 self.has_arrived(seq, flight.seq);
                 self.convict();
                 if seq != hub_seq && self.phase == Phase::Running {
-                    // It was there before, or somebody else writes there: the others are wrong.
+                    // It was there before, or somebody else writes there: the others are wrong, and
+                    // the hub's stream ends before where it was taken to.
                     self.resync("the hub's stream is not where it should be");
+                    self.flights.begin(floor);
                 }
             }
+        }
+    }
+
+    /// What the hub says of a message that counted as uncertain.
+    pub(super) fn acked_late(&mut self, turn: u64, hub_seq: u64, payload: &[u8]) {
+        let uncertain = self.uncertain.get(&hub_seq).copied();
+        let Some(flight) = uncertain.filter(|_| turn == self.uncertain_turn) else {
+            return;
+        };
+        let domain = &self.setup.options.to.domain;
+        if let Some(Ok(seq)) = ask::pub_ack(payload, &self.hub_stream, domain) {
+            self.has_arrived(seq, flight.seq);
         }
     }
 
@@ -313,6 +327,7 @@ impl Forward {
         self.aside.forget_before(info.first_seq);
         self.own = Info { last_seq, ..info };
         self.eviction.is_measured = true;
+        self.evict_anew();
         self.look_for_rest();
     }
 

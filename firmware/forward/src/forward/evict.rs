@@ -39,6 +39,13 @@ impl Forward {
         options.on_full == OnFull::DropClass && self.own.bytes > options.max_bytes
     }
 
+    /// How much is kept is known: what was passed over because it was on its way may be there yet.
+    pub(super) fn evict_anew(&mut self) {
+        if self.is_crowded() && self.eviction.is_through() {
+            self.eviction.begin();
+        }
+    }
+
     /// Reads what could be dropped, when something must be.
     pub(super) fn evict_on(&mut self) {
         if self.fetch.is_some() || !self.eviction.asked.is_empty() || !self.is_crowded() {
@@ -117,6 +124,18 @@ impl Forward {
 }
 
 impl Eviction {
+    /// Everything is looked at anew: the stream is another, or what was passed over may go now.
+    pub(super) fn begin(&mut self) {
+        for lane in &mut self.lanes {
+            *lane = Lane::up(1, 0);
+        }
+    }
+
+    /// Whether there is nothing left to be looked at.
+    fn is_through(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.question().is_none())
+    }
+
     fn back_to(&mut self, class: usize, seq: u64) {
         if let Some(Lane::Up { next, .. }) = self.lanes.get_mut(class) {
             *next = seq.min(*next);

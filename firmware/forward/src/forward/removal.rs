@@ -1,19 +1,9 @@
 //! What arrived at the hub is removed here, and how far that is, is kept.
 
-use frond_clock::Instant;
-
 use super::{Forward, Marking, Phase};
 use crate::ask::{self, Fault};
 use crate::io::Level;
-use crate::limits::{ANSWER_WAIT, MARK_EVERY, MARK_MESSAGES, REMOVALS_MAX};
-
-/// A message that arrived and is still kept here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Removal {
-    pub(super) seq: u64,
-    /// It was asked for then.
-    pub(super) asked: Option<Instant>,
-}
+use crate::limits::{MARK_EVERY, MARK_MESSAGES};
 
 impl Forward {
     /// A message is at the hub.
@@ -26,20 +16,11 @@ impl Forward {
         self.arrived += u64::from(was_sent);
         self.taken.insert(seq);
         self.faults = 0;
-        self.removals.insert(hub_seq, Removal { seq, asked: None });
+        self.removals.add(hub_seq, seq);
     }
 
     pub(super) fn remove(&mut self) {
-        let now = self.now.mono;
-        let open = |it: &Removal| it.asked.is_some_and(|at| now < at + ANSWER_WAIT);
-        let opened = self.removals.values().filter(|it| open(it)).count();
-        let due = self.removals.iter().filter(|(_, it)| !open(it));
-        let due = due.map(|(hub_seq, it)| (*hub_seq, it.seq));
-        let due: Vec<_> = due.take(REMOVALS_MAX.saturating_sub(opened)).collect();
-        for (hub_seq, seq) in due {
-            if let Some(removal) = self.removals.get_mut(&hub_seq) {
-                removal.asked = Some(now);
-            }
+        while let Some((hub_seq, seq)) = self.removals.next(self.now.mono) {
             self.delete(seq, "d", hub_seq);
         }
     }
@@ -64,8 +45,8 @@ impl Forward {
                 return;
             }
         }
-        if let Some(removal) = self.removals.remove(&hub_seq) {
-            self.taken.remove(&removal.seq);
+        if let Some(seq) = self.removals.done(hub_seq) {
+            self.taken.remove(&seq);
             self.mark.arrived += 1;
             self.is_changed = true;
         }
@@ -74,7 +55,7 @@ impl Forward {
     /// Up to which sequence of the hub nothing is kept here.
     fn settled(&self) -> u64 {
         let floor = self.flights.floor();
-        let first = self.removals.keys().next();
+        let first = self.removals.first();
         first.map_or(floor, |first| floor.min(first - 1))
     }
 
@@ -103,7 +84,7 @@ impl Forward {
             has_failed: false,
             next: None,
         };
-        let subject = ask::mark_subject(&self.setup.options.name);
+        let subject = ask::mark_subject(&self.setup);
         self.ask(subject, self.mark.to_json(), "m", settled);
     }
 

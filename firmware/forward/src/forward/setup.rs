@@ -164,7 +164,10 @@ impl Forward {
             ),
             Step::ReadMark => {
                 let what = format!("STREAM.MSG.GET.{}", ask::MARKS);
-                (self.own_api(&what), ask::last(&ask::mark_subject(&name)))
+                (
+                    self.own_api(&what),
+                    ask::last(&ask::mark_subject(&self.setup)),
+                )
             }
             Step::Watch => {
                 let inbox = self.setup.inbox.rsplit('.').next().unwrap_or_default();
@@ -184,7 +187,7 @@ impl Forward {
                 let body = ask::hubs(&self.hub_stream, &self.prefix, &self.setup.server_name);
                 (self.hub_api(&what), body)
             }
-            Step::WriteMark { .. } => (ask::mark_subject(&name), self.mark.to_json()),
+            Step::WriteMark { .. } => (ask::mark_subject(&self.setup), self.mark.to_json()),
             Step::Scan { from, last, .. } => return self.scan(from, last),
         };
         self.asked_bytes = (subject.len() + body.len()) as u64;
@@ -367,7 +370,8 @@ impl Forward {
             // The stream here is a new one: nothing of it was ever sent, and nothing of the former
             // one is to be removed from it.
             self.uncertain.clear();
-            self.removals.clear();
+            self.removals = super::Removals::default();
+            self.eviction.begin();
             self.aside = super::Aside::default();
             self.forget_evictions();
             Mark::of_new(&self.own.created)
@@ -408,7 +412,7 @@ impl Forward {
     fn run(&mut self, last: u64) {
         // What was on its way and is not there has to go again.
         self.uncertain.clear();
-        let arrived = self.removals.values().map(|it| it.seq);
+        let arrived = self.removals.seqs();
         self.taken = arrived.chain(self.aside.seqs()).collect();
         self.flights.begin(last);
         let options = &self.setup.options;

@@ -53,11 +53,15 @@ fn what_is_kept_is_not_heard_from_other_boxes() {
     let config = checked(text).unwrap();
     let denied = config.leafnodes.remotes.iter().map(|it| &it.deny_imports);
     let want = [
-        vec!["x", "sales.>", "alarm"],
-        vec!["sales.>", "alarm"],
+        vec!["x", "sales.>", "alarm", "$FROND.forward.>"],
+        vec!["sales.>", "alarm", "$FROND.forward.>"],
         vec![],
     ];
     assert_eq!(denied.collect::<Vec<_>>(), want.iter().collect::<Vec<_>>());
+    // Nor do they hear where this one is with it.
+    let told = config.leafnodes.remotes.iter().map(|it| &it.deny_exports);
+    let want = [vec!["$FROND.forward.>"], vec!["$FROND.forward.>"], vec![]];
+    assert_eq!(told.collect::<Vec<_>>(), want.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use frond_clock::Rng;
-use frond_config::{Budget, Order, Period};
+use frond_config::{Budget, OnFull, Order, Period};
 
 use super::line::Line;
 use super::world::{World, options};
@@ -381,4 +381,53 @@ fn what_is_too_large_for_the_hub_holds_up_nobody() {
         assert_eq!(world.hub.len(), arrived, "{takes:?}");
     }
     assert!(world.own.is_empty());
+}
+
+/// A hub that has messages already says so of all that are on their way at once.
+#[test]
+fn what_is_there_already_costs_no_pause_each() {
+    let mut world = settled();
+    world.knows_ids = true;
+    for n in 0..400 {
+        world.publish("a.x", &n.to_string());
+    }
+    let kept = world.own.clone();
+    while world.hub.len() < 300 {
+        world.step(1);
+    }
+    // As if nothing had been removed, and the mark were lost.
+    world.own = kept;
+    assert!(world.mark.take().is_some());
+    world.restart();
+    world.live(secs(20));
+    assert!(world.own.is_empty(), "{}", world.own.len());
+    let mut all: Vec<u32> = world.hubs().iter().map(|it| it.parse().unwrap()).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..400));
+}
+
+/// What was looked at for dropping in a stream is not what is in the one that follows it.
+#[test]
+fn a_stream_made_anew_drops_the_least_important_too() {
+    let mut small = options(Order::Oldest);
+    small.on_full = OnFull::DropClass;
+    small.max_bytes = 10_000;
+    let mut world = World::new(small, 7);
+    world.live(secs(1));
+    world.is_up = false;
+    for round in 0..2 {
+        for n in 0..300 {
+            let subject = if n % 10 == 0 { "a.top" } else { "a.x" };
+            world.publish(subject, &format!("{n:040}"));
+            world.live(Duration::from_millis(100));
+        }
+        world.live(secs(10));
+        let kept = world.own.values();
+        let bytes: usize = kept.clone().map(|it| it.0.len() + it.2.len() + 40).sum();
+        assert!(bytes < 11_000, "round {round}: {bytes}");
+        let tops = kept.filter(|(subject, _, _)| subject == "a.top").count();
+        assert_eq!(tops, 30, "round {round}");
+        world.delete_own();
+        world.live(secs(20));
+    }
 }

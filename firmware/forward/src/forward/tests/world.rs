@@ -23,9 +23,12 @@ pub(super) struct World {
     pub(super) own_last: u64,
     own_exists: bool,
     own_created: u32,
-    mark: Option<Vec<u8>>,
+    pub(super) mark: Option<Vec<u8>>,
     pub(super) hub: Kept,
     pub(super) hub_last: u64,
+    hub_ids: Vec<(u64, Option<String>)>,
+    /// The hub takes what it has no second time.
+    pub(super) knows_ids: bool,
     pub(super) hub_exists: bool,
     pub(super) hub_refuses: Option<u64>,
     /// Larger payloads are not carried there.
@@ -102,6 +105,8 @@ impl World {
             mark: None,
             hub: Kept::new(),
             hub_last: 0,
+            hub_ids: Vec::new(),
+            knows_ids: false,
             hub_exists: false,
             hub_refuses: None,
             carries: usize::MAX,
@@ -370,10 +375,18 @@ impl World {
             if !self.hub_exists {
                 return None;
             }
+            let id = words::value(&letter.header, "Nats-Msg-Id").map(ToOwned::to_owned);
+            let same = |it: &&(u64, Option<String>)| self.knows_ids && it.1 == id;
+            if let Some((seq, _)) = self.hub_ids.iter().find(same) {
+                return Some(json!({
+                    "stream": "FWD_box_F", "seq": seq, "domain": "hub", "duplicate": true,
+                }));
+            }
             if expected != self.hub_last {
                 return Some(fault(10_071));
             }
             self.hub_last += 1;
+            self.hub_ids.push((self.hub_last, id));
             let kept = (
                 subject.to_owned(),
                 letter.header.clone(),
