@@ -137,7 +137,15 @@ impl Directory {
             return by_nkey(logins, key, given.sig.as_deref(), nonce);
         }
         if maps && !logins.names.is_empty() {
-            return by_cert(logins, caller);
+            let pass = given.pass.as_deref().unwrap_or_default();
+            return match by_cert(logins, caller) {
+                // Users of the leafnodes' own block have a password beside.
+                Some(user) if caller.kind == PeerKind::Leafnode && !self.leafs.is_empty() => {
+                    by_secret(user, pass)
+                }
+                Some(user) => Verdict::Accept(Identity::of(user)),
+                None => Verdict::Refuse,
+            };
         }
         if let Some(name) = non_empty(&given.user).filter(|_| !logins.names.is_empty()) {
             let pass = given.pass.as_deref().unwrap_or_default();
@@ -182,7 +190,9 @@ impl Directory {
 }
 
 /// Only users that may come this way count.
-fn by_cert(logins: &Logins, caller: &Caller<'_>) -> Verdict {
+///
+/// spec: nats-server v2.15.1 server/auth.go `isLeafNodeAuthorized`, `checkClientTLSCertSubject`
+fn by_cert<'a>(logins: &'a Logins, caller: &Caller<'_>) -> Option<&'a Arc<User>> {
     let may_come = |user: &&Arc<User>| Identity::of(user).may_come(caller);
     let named = |name: &str| logins.names.get(name).filter(may_come);
     let all = logins
@@ -191,10 +201,7 @@ fn by_cert(logins: &Logins, caller: &Caller<'_>) -> Verdict {
         .map(|(name, user)| (&**name, user))
         .filter(|(_, user)| may_come(user));
     let cert = caller.tls.and_then(|tls| tls.peer.as_ref());
-    match cert.and_then(|cert| cert_user::user_of(cert, named, all)) {
-        Some(user) => Verdict::Accept(Identity::of(user)),
-        None => Verdict::Refuse,
-    }
+    cert.and_then(|cert| cert_user::user_of(cert, named, all))
 }
 
 fn by_nkey(logins: &Logins, key: &str, sig: Option<&str>, nonce: &str) -> Verdict {

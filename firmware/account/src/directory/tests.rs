@@ -1,7 +1,8 @@
 use super::*;
 use crate::nkey::{KeyPair, sign};
 use crate::{
-    AccountPlan, Caller, Credentials, Identity, PeerKind, Question, Secret, Transport, Verdict,
+    AccountPlan, Caller, CertMaps, Credentials, Identity, PeerCert, PeerKind, Question, Secret,
+    TlsSession, Transport, Verdict,
 };
 
 const HASH: &str = "$2a$04$ootaaL3ZM9MnQmqcuF5MGu2OoI4mNOxSF2DlyU3n6zo5h1fhrVTOu";
@@ -227,6 +228,49 @@ fn leafnodes_have_their_own_users_when_there_are_any() {
         who(&directory, &user("q", ""), PeerKind::Leafnode),
         pair("X", "")
     );
+}
+
+/// A certificate names the user of the leafnodes' own block, and does not stand for its password.
+///
+/// spec: nats-server v2.15.1 server/auth.go `isLeafNodeAuthorized`
+#[test]
+fn a_leafnodes_certificate_is_asked_for_a_password_where_leafnodes_have_users() {
+    let tls = TlsSession {
+        peer: Some(PeerCert {
+            emails: vec!["l@x".into()],
+            ..PeerCert::default()
+        }),
+        ..TlsSession::default()
+    };
+    let caller = Caller {
+        tls: Some(&tls),
+        ..Caller::plain(PeerKind::Leafnode)
+    };
+    let cert_maps = CertMaps {
+        leafs: true,
+        ..CertMaps::default()
+    };
+    let users = vec![password("l@x", "pl", None)];
+    let own = Plan {
+        leaf_users: users.clone(),
+        cert_maps,
+        ..Plan::default()
+    };
+    let shared = Plan {
+        users,
+        cert_maps,
+        ..Plan::default()
+    };
+    for (plan, given, comes_in) in [
+        (&own, "pl", true),
+        (&own, "x", false),
+        (&own, "", false),
+        (&shared, "", true),
+    ] {
+        let directory = Directory::build(plan, None).unwrap();
+        let verdict = directory.authenticate(&user("another", given), "", &caller);
+        assert_eq!(matches!(verdict, Verdict::Accept(_)), comes_in, "{given}");
+    }
 }
 
 #[test]
