@@ -144,7 +144,10 @@ async fn open(core: &Rc<Core>, wish: &Wish) -> Result<Open, String> {
         peer,
         mut early,
     } = reach(core, wish, proxy).await?;
-    let line = Line::plain(stream);
+    let line = match core.with_node(|node| node.link_kind(wish.link)) {
+        LinkKind::Leaf => Line::plain(stream).with_short_queue(),
+        LinkKind::Route | LinkKind::Gateway => Line::plain(stream),
+    };
     let mut security = Security::Plain;
     if let Some(name) = &wish.tls_first {
         let context = core.outbound(wish.link)?;

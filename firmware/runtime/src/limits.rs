@@ -43,6 +43,9 @@ pub(crate) const READ_BYTES: usize = 64 * 1024;
 pub(crate) const SHARED_BYTES_MAX: usize = 32 * 1024;
 /// The buffer kept for the next large message.
 pub(crate) const SPARE_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Bytes that the system holds unsent for a leafnode's line: over a slow one what is written next
+/// must be there before the other end gives up.
+pub(crate) const LEAF_UNSENT_BYTES_MAX: u32 = 64 * 1024;
 /// Slices handed to one vectored write.
 pub(crate) const WRITE_SLICES_MAX: usize = 64;
 /// What one write deadline is for at most.

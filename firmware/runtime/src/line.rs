@@ -9,7 +9,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use crate::frames::Frames;
-use crate::limits::{READ_BYTES, WRITE_SLICES_MAX};
+use crate::limits::{LEAF_UNSENT_BYTES_MAX, READ_BYTES, WRITE_SLICES_MAX};
 use crate::packed::Packed;
 use crate::tls::{Scratch, Session};
 
@@ -54,6 +54,14 @@ impl Line {
             frames: None,
             hurried: Cell::new(false),
         }
+    }
+
+    /// One that may be slow: little waits in the system, so that a ping is not behind minutes of
+    /// messages.
+    pub(crate) fn with_short_queue(self) -> Self {
+        // Where the system does not know it, the queue is long.
+        let _ = SockRef::from(&self.stream).set_tcp_notsent_lowat(LEAF_UNSENT_BYTES_MAX);
+        self
     }
 
     /// From here on what it carries are these frames.

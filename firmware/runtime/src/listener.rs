@@ -143,7 +143,12 @@ pub(crate) fn welcome_within(core: &Rc<Core>, stream: TcpStream) {
 }
 
 fn welcome(core: &Rc<Core>, stream: TcpStream, kind: Listener) {
-    let line = Line::plain(stream);
+    let line = match kind {
+        Listener::Leaf => Line::plain(stream).with_short_queue(),
+        Listener::Client | Listener::WebSocket | Listener::Route | Listener::Gateway => {
+            Line::plain(stream)
+        }
+    };
     let context = context_of(core, kind);
     if kind == Listener::WebSocket {
         return websocket::welcome(core, line, context);
