@@ -113,6 +113,7 @@ impl Broker {
     pub fn lame_duck(&mut self, now: Now) {
         self.now = now;
         self.lame_duck = true;
+        self.withdraw();
         self.announce();
         self.tell_leaving();
         self.settle();

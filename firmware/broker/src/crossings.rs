@@ -62,6 +62,9 @@ impl Broker {
 
     /// Where other clusters find a server of this one; without a url it is forgotten.
     pub(crate) fn place_neighbour(&mut self, server_id: &str, url: &str) {
+        if !self.tells_of_others() {
+            return;
+        }
         let urls = &mut self.crossings.urls;
         let before = if url.is_empty() {
             urls.remove(server_id)

@@ -118,6 +118,7 @@ impl Broker {
         let now = self.now;
         let from_client = matches!(publication.origin, Origin::Client { .. });
         let source = self.source_of(publication.origin);
+        let has_crossed = self.crosses_to(id, publication);
         let Some(known) = self.links.get_mut(&id) else {
             return Sent::Withheld;
         };
@@ -134,6 +135,7 @@ impl Broker {
             origin_cluster: publication.leaf_cluster,
             plain,
             is_answer: publication.is_answer,
+            has_crossed,
             queues,
         };
         if from_client && self.limits.misses(connection.outbox.len()) {

@@ -112,7 +112,11 @@ impl Broker {
             Source::Client(_) | Source::Internal => (None, false),
             Source::Link { kind, is_hub, .. } => (Some(kind), is_hub),
         };
-        let back = |cluster: Option<&str>| cluster.is_some() && cluster == publication.leaf_cluster;
+        // What an import carries into another account is new to the leafnode that it came from.
+        let is_new = self.crosses_to(remote.link, publication);
+        let back = |cluster: Option<&str>| {
+            !is_new && cluster.is_some() && cluster == publication.leaf_cluster
+        };
         match (remote.kind, from) {
             (LinkKind::Gateway, _) => None,
             (LinkKind::Leaf, _) if back(self.cluster_of(remote.link).as_deref()) => None,

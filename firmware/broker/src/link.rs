@@ -392,6 +392,8 @@ pub struct Via<'a> {
     pub plain: bool,
     /// Whether it answers a request of another account.
     pub is_answer: bool,
+    /// Whether it came from another account by an import.
+    pub has_crossed: bool,
     /// The queue groups this peer was chosen for.
     pub queues: &'a [&'a str],
 }

@@ -12,6 +12,7 @@ use crate::calls::Call;
 use crate::connection::Kind;
 use crate::interest::{Owner, SubId};
 use crate::link_login::{Pending, Said};
+use crate::publish::Publication;
 use crate::{
     Arrival, Broker, Conn, Link, LinkId, LinkKind, LinkPeer, LinkStatus, Output, Security, Source,
     Wanted,
@@ -219,6 +220,13 @@ impl Broker {
         }
     }
 
+    /// Whether what is published comes to a link by an import from another account.
+    pub(crate) fn crosses_to(&self, link: LinkId, publication: &Publication<'_>) -> bool {
+        let bound = self.links.get(&link).and_then(|slot| slot.bound.as_ref());
+        let is_at_home = bound.is_none_or(|bound| bound.scope.holds(publication.account));
+        publication.hop.is_some() || !is_at_home
+    }
+
     /// The most that the hub of an account takes of header and payload together; `None`: there is
     /// none, or more than one, or it did not say.
     pub fn hub_payload_max(&self, account: AccountId) -> Option<u64> {
@@ -300,8 +308,15 @@ impl Broker {
         self.links.get(&link)?.bound.as_ref()?.cluster.clone()
     }
 
-    /// The cluster that a subscription is held for, when another server wants it.
-    pub(crate) fn cluster_behind(&self, owner: &Owner) -> Option<Arc<str>> {
+    /// The cluster that a subscription is held for, when another server wants it. What an import
+    /// wants in another account is new to that cluster as well.
+    pub(crate) fn cluster_behind(&self, owner: &Owner, account: AccountId) -> Option<Arc<str>> {
+        if let Owner::Link { link, .. } = owner {
+            let bound = self.links.get(link)?.bound.as_ref()?;
+            if !bound.scope.holds(account) {
+                return None;
+            }
+        }
         match owner {
             Owner::Link {
                 origin: Some(origin),

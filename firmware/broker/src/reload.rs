@@ -231,6 +231,7 @@ impl Broker {
     /// Closes every connection: the server stops.
     pub fn shutdown(&mut self, now: Now) {
         self.now = now;
+        self.ends_offers();
         for slot in self.conns.keys() {
             self.begin_close(slot, "Server Shutdown", Ending::Wanted);
         }

@@ -138,7 +138,7 @@ impl Broker {
     }
 
     fn change_of(&self, sub: &Sub, sign: i32) -> Change {
-        let cluster = self.cluster_behind(&sub.owner);
+        let cluster = self.cluster_behind(&sub.owner, sub.account);
         let (source, count) = match &sub.owner {
             Owner::Client { slot, .. } => {
                 let conn = self.conns.get(*slot).map(|connection| connection.conn);

@@ -182,7 +182,7 @@ impl Upcalls for Up<'_> {
             if !scope.holds(sub.account) || own {
                 continue;
             }
-            let cluster = self.broker.cluster_behind(&sub.owner);
+            let cluster = self.broker.cluster_behind(&sub.owner, sub.account);
             let (source, delta) = match &sub.owner {
                 Owner::Client { slot, .. } => {
                     let echo = true;

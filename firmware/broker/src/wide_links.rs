@@ -23,6 +23,7 @@ pub(crate) struct Offers {
     others: BTreeMap<Box<str>, ServerUrls>,
     /// Whether others were ever known: from then on clients are told even of this server alone.
     told: bool,
+    have_ended: bool,
 }
 
 impl Offers {
@@ -73,7 +74,25 @@ impl Broker {
         }
     }
 
+    /// This server ends: that its routes end as well is no news of the other servers.
+    pub(crate) fn ends_offers(&mut self) {
+        self.offers.have_ended = true;
+    }
+
+    /// Whether what is heard of other servers is told on.
+    pub(crate) const fn tells_of_others(&self) -> bool {
+        !self.offers.have_ended
+    }
+
+    /// Nobody is to come here any more.
+    pub(crate) fn withdraw(&mut self) {
+        self.offers.own = ServerUrls::default();
+    }
+
     pub(crate) fn offer(&mut self, server_id: &str, urls: ServerUrls) {
+        if !self.tells_of_others() {
+            return;
+        }
         let before = self.offers.others();
         let clients_before = (self.offers.tcp(), self.offers.websocket());
         if urls == ServerUrls::default() {
@@ -263,7 +282,7 @@ impl Broker {
             state.interest.outdate(&filter);
         }
         let source = self.link_source(id);
-        let cluster = self.cluster_behind(&owner);
+        let cluster = self.cluster_behind(&owner, account);
         self.changes.push_back(Change {
             account,
             filter,

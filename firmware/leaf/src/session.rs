@@ -297,8 +297,29 @@ impl Session {
             } => self.role() == Role::Spoke && !via.is_answer,
             Source::Link { .. } => false,
         };
-        from_here
-            || (via.origin_cluster == Some(&self.peer.cluster) && !self.peer.cluster.is_empty())
+        from_here || self.is_echo(via)
+    }
+
+    /// What came from the peer's cluster goes there no more, unless an import made it a message of
+    /// another account: then only from one hub to another that may be the same.
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `checkLeafEcho`; wire-4 section 14
+    fn is_echo(&self, via: &Via<'_>) -> bool {
+        let is_known = !self.peer.cluster.is_empty();
+        let is_same = is_known && via.origin_cluster == Some(&self.peer.cluster);
+        if !via.has_crossed {
+            return is_same;
+        }
+        let from_hub = matches!(
+            via.source,
+            Source::Link {
+                kind: LinkKind::Leaf,
+                is_hub: true,
+                ..
+            }
+        );
+        let may_be_same = is_same || !is_known || via.origin_cluster.is_none();
+        self.role() == Role::Spoke && from_hub && may_be_same
     }
 
     fn on_wanted(

@@ -186,8 +186,35 @@ const fn client() -> Via<'static> {
         source: CLIENT,
         origin_cluster: None,
         is_answer: false,
+        has_crossed: false,
         plain: true,
         queues: &[],
+    }
+}
+
+/// spec: nats-server v2.15.1 server/client.go `checkLeafEcho`
+#[test]
+fn what_an_import_made_a_message_of_this_account_is_new_to_the_leaf() {
+    let (mut link, _) = attached(CONNECT, None, &[]);
+    let message = Message {
+        subject: "a",
+        reply: None,
+        header: b"",
+        payload: b"x",
+    };
+    for (has_crossed, sent) in [(false, Sent::Withheld), (true, Sent::Sent)] {
+        let via = Via {
+            source: Source::Link {
+                link: LinkId(8),
+                kind: LinkKind::Leaf,
+                is_hub: false,
+            },
+            origin_cluster: Some("leaf1"),
+            has_crossed,
+            ..client()
+        };
+        let mut out = Vec::new();
+        assert_eq!(link.deliver(at(2), &message, &via, &mut out), sent);
     }
 }
 

@@ -411,6 +411,7 @@ fn deliver(link: &mut Solicit, subject: &str, out: &mut Vec<u8>) -> Sent {
         source: CLIENT,
         origin_cluster: None,
         is_answer: false,
+        has_crossed: false,
         plain: true,
         queues: &[],
     };
@@ -435,6 +436,7 @@ fn nothing_goes_back_where_it_came_from() {
         },
         origin_cluster: cluster,
         is_answer: false,
+        has_crossed: false,
         plain: true,
         queues: &["q", "p"],
     };
@@ -466,6 +468,7 @@ fn a_message_too_large_for_the_hub_does_not_cost_the_link() {
         source: CLIENT,
         origin_cluster: None,
         is_answer: false,
+        has_crossed: false,
         plain: true,
         queues: &[],
     };

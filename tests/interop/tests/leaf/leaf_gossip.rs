@@ -143,12 +143,14 @@ async fn a_hub_that_tells_no_url_is_a_hub() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leaf_finds_another_server_when_its_own_dies() {
-    for (kinds, leaf) in [
-        (MESHES[0], Kind::Real),
-        (MESHES[0], Kind::Leaf),
-        (MESHES[1], Kind::Leaf),
-        (MESHES[2], Kind::Leaf),
+async fn a_leaf_finds_another_server_when_its_own_dies_or_stops() {
+    for (kinds, leaf, dies) in [
+        (MESHES[0], Kind::Real, true),
+        (MESHES[0], Kind::Real, false),
+        (MESHES[0], Kind::Leaf, true),
+        (MESHES[1], Kind::Leaf, false),
+        (MESHES[2], Kind::Leaf, true),
+        (MESHES[2], Kind::Leaf, false),
     ] {
         let doors = [(); 3].map(|()| free_port());
         let mut mesh = mesh(&kinds, doors, None);
@@ -167,7 +169,10 @@ async fn a_leaf_finds_another_server_when_its_own_dies() {
         echo(&office, "stock").await;
         reaches(&till, "stock").await;
         reaches(&office, "till").await;
-        mesh.servers[0].kill();
+        match dies {
+            true => mesh.servers[0].kill(),
+            false => mesh.servers[0].terminate(),
+        }
         mesh.meshed_among(&[1, 2]);
         reaches(&till, "stock").await;
         reaches(&office, "till").await;

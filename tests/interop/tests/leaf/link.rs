@@ -112,6 +112,65 @@ async fn each_remote_binds_its_accounts() {
     }
 }
 
+/// What an import of the hub carries from one account of a leaf into another is there at the leaf.
+///
+/// spec: nats-server v2.15.1 server/client.go `checkLeafEcho`
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_of_one_leaf_meet_at_the_hub() {
+    for pair in PAIRS {
+        let users = |name: &str| format!("users: [ {{user: {name}, password: {name}}} ]");
+        let (a, b) = (users("a"), users("b"));
+        let link = Link::new(
+            *pair,
+            &format!(
+                "accounts {{ A {{ {a}, exports: [ {{stream: \"st.>\"}}, {{service: \"svc.>\"}} ] }}\n\
+                 B {{ {b}, imports: [ {{stream: {{account: A, subject: \"st.>\"}}}},\n\
+                 {{service: {{account: A, subject: \"svc.>\"}}}} ] }} }}\n\
+                 leafnodes {{ listen: \"127.0.0.1:$LINK\" }}\n"
+            ),
+            &format!(
+                "accounts {{ A {{ {a} }}, B {{ {b} }} }}\nleafnodes {{ reconnect: 1, remotes: [\n\
+                 {{ url: \"nats-leaf://a:a@127.0.0.1:$LINK\", account: A }}\n\
+                 {{ url: \"nats-leaf://b:b@127.0.0.1:$LINK\", account: B }} ] }}\n"
+            ),
+        );
+        let (a, b) = (
+            connect_as(&link.leaf, "a").await,
+            connect_as(&link.leaf, "b").await,
+        );
+        echo(&a, "svc.one").await;
+        reaches(&b, "svc.one").await;
+        let mut plain = b.subscribe("st.>").await.unwrap();
+        let mut group = b.queue_subscribe("st.>", "q".into()).await.unwrap();
+        for (heard, kind) in [(&mut plain, "plain"), (&mut group, "group")] {
+            let what = format!("{pair:?}: what A says to reach B, {kind}");
+            wait_for_async(&what, BOUND, async || {
+                a.publish("st.ready", "".into()).await.unwrap();
+                let next = tokio::time::timeout(Duration::from_secs(1), heard.next());
+                next.await.ok().map(|_| ())
+            })
+            .await;
+        }
+        for n in 0..10 {
+            a.publish("st.n", format!("{n}").into()).await.unwrap();
+        }
+        for heard in [&mut plain, &mut group] {
+            for n in 0..10 {
+                let next = async {
+                    loop {
+                        let message = heard.next().await.unwrap();
+                        if message.subject.as_str() == "st.n" {
+                            return message.payload;
+                        }
+                    }
+                };
+                let payload = tokio::time::timeout(BOUND, next).await;
+                assert_eq!(payload.expect("a message"), format!("{n}"), "{pair:?}");
+            }
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn denials_hold_in_both_directions() {
     for pair in PAIRS {

@@ -246,6 +246,35 @@ async fn a_cluster_that_was_gone_is_met_again() {
     }
 }
 
+/// A server that stops says nothing on its way that leads others astray: another one of its cluster
+/// is known, and found.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_is_met_at_another_server_when_one_stops() {
+    for kinds in [
+        [Kind::Hub, Kind::Hub, Kind::Real],
+        [Kind::Hub, Kind::Real, Kind::Hub],
+        [Kind::Real, Kind::Hub, Kind::Hub],
+    ] {
+        let mut world = Supercluster::of(&[&kinds[..2], &kinds[2..]], |c| Words {
+            // The second knows the first server of the first, which dials nobody.
+            knows: Some(if c == 0 { Vec::new() } else { vec![0] }),
+            ..Words::default()
+        });
+        world.joined();
+        let there = connect(&world.clusters[0][1]).await;
+        let mut heard = there.subscribe("still").await.unwrap();
+        there.flush().await.unwrap();
+        world.clusters[0][0].terminate();
+        let here = connect(&world.clusters[1][0]).await;
+        wait_for_async("a message to come by the other server", BOUND, async || {
+            here.publish("still", "x".into()).await.unwrap();
+            let next = tokio::time::timeout(QUIET, heard.next());
+            next.await.ok().map(|_| ())
+        })
+        .await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn accounts_stay_apart_and_users_are_asked_for() {
     for kinds in PAIRS {

@@ -219,7 +219,7 @@ async fn what_can_change_in_place_leaves_routes_alone() {
         let mesh = Mesh::new(&kinds, "", "");
         mesh.meshed();
         let pooled = || {
-            wait_for("the whole pool", BOUND, || {
+            wait_for(&format!("{kinds:?}: the whole pool"), BOUND, || {
                 let numbers = numbers(&mesh, 1, "s0");
                 (numbers.len() >= 4).then_some(numbers)
             })
