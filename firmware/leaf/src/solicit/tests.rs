@@ -399,6 +399,16 @@ fn permissions_that_the_hub_told_are_kept_here() {
     assert_eq!(up.said(), "LS- a.x\r\nLS+ a.no\r\n");
 }
 
+const VIA: Via<'static> = Via {
+    account: crate::testing::A,
+    source: CLIENT,
+    origin_cluster: None,
+    is_answer: false,
+    has_crossed: false,
+    plain: true,
+    queues: &[],
+};
+
 fn deliver(link: &mut Solicit, subject: &str, out: &mut Vec<u8>) -> Sent {
     let message = Message {
         subject,
@@ -406,16 +416,7 @@ fn deliver(link: &mut Solicit, subject: &str, out: &mut Vec<u8>) -> Sent {
         header: b"",
         payload: b"",
     };
-    let via = Via {
-        account: crate::testing::A,
-        source: CLIENT,
-        origin_cluster: None,
-        is_answer: false,
-        has_crossed: false,
-        plain: true,
-        queues: &[],
-    };
-    link.deliver(at(5), &message, &via, out)
+    link.deliver(at(5), &message, &VIA, out)
 }
 
 #[test]
@@ -463,15 +464,6 @@ fn a_message_too_large_for_the_hub_does_not_cost_the_link() {
         at(1),
         &format!("{info}\r\n{ANSWER}\r\n"),
     );
-    let via = Via {
-        account: crate::testing::A,
-        source: CLIENT,
-        origin_cluster: None,
-        is_answer: false,
-        has_crossed: false,
-        plain: true,
-        queues: &[],
-    };
     let mut out = Vec::new();
     for (payload, sent) in [
         (&b"12345678"[..], Sent::Sent),
@@ -483,7 +475,7 @@ fn a_message_too_large_for_the_hub_does_not_cost_the_link() {
             header: b"",
             payload,
         };
-        assert_eq!(link.deliver(at(2), &message, &via, &mut out), sent);
+        assert_eq!(link.deliver(at(2), &message, &VIA, &mut out), sent);
     }
     wake(&mut link, &mut up);
     assert!(
