@@ -12,6 +12,7 @@
     reason = "a harness reads clocks and files, and fails by panicking"
 )]
 
+mod c;
 mod configs;
 mod isolate;
 mod javascript;
@@ -30,8 +31,8 @@ use crate::shim::Shim;
 use crate::table::Table;
 
 const USAGE: &str = "\
-usage: suites nats.py|nats.rs|nats.js|configs CHECKOUT [--server frond|frond-hub] [--only TEXT] [--jobs N]
-  CHECKOUT  a checkout of github.com/nats-io/nats.py, nats.rs or nats.js;
+usage: suites nats.py|nats.rs|nats.js|nats.c|configs CHECKOUT [--server frond|frond-hub] [--only TEXT] [--jobs N]
+  CHECKOUT  a checkout of github.com/nats-io/nats.py, nats.rs, nats.js or nats.c;
             for configs, a folder of configuration files
   --server  which of our binaries stands for nats-server (frond-hub: the suites need listeners for leafnodes)
   --only    only tests whose name contains TEXT
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
             "nats.py" => python::run(&wanted, &shim),
             "nats.rs" => rust::run(&wanted, &shim),
             "nats.js" => javascript::run(&wanted, &shim),
+            "nats.c" => c::run(&wanted, &shim),
             _ => configs::run(&wanted, &shim),
         }
     };
@@ -84,9 +86,9 @@ fn main() -> ExitCode {
 
 fn read_args() -> Option<Wanted> {
     let mut args = std::env::args().skip(1);
-    let suite = args
-        .next()
-        .filter(|suite| ["nats.py", "nats.rs", "nats.js", "configs"].contains(&suite.as_str()))?;
+    let suite = args.next().filter(|suite| {
+        ["nats.py", "nats.rs", "nats.js", "nats.c", "configs"].contains(&suite.as_str())
+    })?;
     let mut wanted = Wanted {
         suite,
         checkout: args.next()?.into(),
