@@ -6,6 +6,10 @@ use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 use crate::ocsp::Refusal;
 
 /// What became of a handshake.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what the library adds is told in its own words"
+)]
 pub(super) fn of(error: &Error) -> String {
     match error {
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
@@ -27,6 +31,10 @@ pub(super) fn of(error: &Error) -> String {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "others are told in the library's words"
+)]
 const fn of_alert(alert: AlertDescription) -> Option<&'static str> {
     use AlertDescription as Alert;
     Some(match alert {
