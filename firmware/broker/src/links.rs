@@ -256,6 +256,17 @@ impl Broker {
         self.call(id, |link, now, up| link.secured(now, up));
     }
 
+    /// What waited for a connection is on its way: for a link that is a sign of life, as the answer
+    /// to a ping that is behind it comes late.
+    pub fn drained(&mut self, now: Now, conn: Conn) {
+        self.now = now;
+        let slot = self.by_conn.get(&conn).copied();
+        let connection = slot.and_then(|slot| self.conns.get(slot));
+        if let Some(Kind::Link(link)) = connection.map(|connection| &connection.kind) {
+            self.link_heard(*link);
+        }
+    }
+
     pub(crate) fn link_heard(&mut self, id: LinkId) {
         let now = self.now;
         if let Some(link) = self.links.get_mut(&id).and_then(|slot| slot.link.as_mut()) {

@@ -27,6 +27,11 @@ pub enum Late {
 }
 
 impl Node {
+    /// The other end took what waited for it: a line that brings nothing back is not dead.
+    pub fn drained(&mut self, now: Now, conn: Conn) {
+        self.broker.drained(now, conn);
+    }
+
     /// Whether clients have to say who they are.
     #[must_use]
     pub fn wants_login(&self) -> bool {

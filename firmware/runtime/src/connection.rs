@@ -238,6 +238,8 @@ impl Connection {
                     if ready.is_err() || !self.write_rest() {
                         return "Write Error";
                     }
+                    let now = self.core.clock().now();
+                    self.core.with_node(|node| node.drained(now, self.conn));
                 }
                 () = until(socket.late_at()), if socket.blocked.get() => {
                     if !self.goes_on_late() {

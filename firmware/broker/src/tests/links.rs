@@ -304,6 +304,22 @@ fn when_a_link_goes_its_interest_goes() {
     assert_eq!(gone.count(), 2);
 }
 
+/// Over a slow line the answer to a ping comes late, as the ping does.
+#[test]
+fn what_the_other_end_takes_is_a_sign_of_life() {
+    let (mut world, peer) = with_peer("p");
+    let heard = |world: &World| {
+        let mut links = world.broker.link_statuses();
+        links.next().unwrap().2.attempts
+    };
+    let before = heard(&world);
+    world.broker.drained(world.now, peer);
+    assert_eq!(heard(&world), before + 1);
+    let client = world.quiet();
+    world.broker.drained(world.now, client);
+    assert_eq!(heard(&world), before + 1);
+}
+
 #[test]
 fn a_soliciting_link_dials_until_it_has_a_line() {
     let mut world = World::open_to_all();

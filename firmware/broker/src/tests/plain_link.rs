@@ -23,6 +23,8 @@ pub(super) struct Plain {
     pub(super) redial: Option<Instant>,
     /// What `+OK` of the peer makes it agree on.
     pub(super) packs: Option<Packing>,
+    /// Signs of life, shown as attempts.
+    pub(super) heard: u64,
 }
 
 impl Plain {
@@ -77,7 +79,9 @@ impl Link for Plain {
         }
     }
 
-    fn heard(&mut self, _: Now) {}
+    fn heard(&mut self, _: Now) {
+        self.heard += 1;
+    }
 
     fn on_op(&mut self, _: Now, op: &Op<'_>, up: &mut dyn Upcalls) {
         match op {
@@ -158,6 +162,9 @@ impl Link for Plain {
     }
 
     fn status(&self) -> LinkStatus {
-        LinkStatus::default()
+        LinkStatus {
+            attempts: self.heard,
+            ..LinkStatus::default()
+        }
     }
 }
