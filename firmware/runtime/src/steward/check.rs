@@ -29,7 +29,24 @@ pub(super) fn try_out(
     Node::build(core.clock().now(), &new.config, seed)?;
     core.tls().load(&new.config)?;
     ports_are_free(Some(old), &new.config)?;
+    data_stays(old, &new.config)?;
     Ok(difference::lines(old, &new.config))
+}
+
+/// What this box keeps is not left behind by a configuration from elsewhere: it would run well, and
+/// everything would be gone.
+pub(super) fn data_stays(old: &Config, new: &Config) -> Result<(), String> {
+    let (old, new) = (&old.jetstream, &new.jetstream);
+    if !old.enabled || !new.enabled || old.store_dir == new.store_dir {
+        return Ok(());
+    }
+    let shown = |dir: &Option<String>| dir.clone().unwrap_or_else(|| "the default".to_owned());
+    Err(format!(
+        "jetstream store_dir would be {} instead of {}, and what this box keeps would stay there: \
+         keep it, or move the data and change the box's own file by hand",
+        shown(&new.store_dir),
+        shown(&old.store_dir)
+    ))
 }
 
 /// Those that `old` holds are ours.
@@ -55,4 +72,29 @@ fn bind(at: &str) -> Result<(), String> {
     socket.set_reuse_address(true).map_err(said)?;
     socket.bind(&at.into()).map_err(said)?;
     socket.listen(1).map_err(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_from_elsewhere_leaves_the_data_where_it_is() {
+        let config = |jetstream: &str| {
+            let text = format!("server_name: a\n{jetstream}\n");
+            frond_config::load_text(&text, "x.conf", &frond_config::Nothing)
+                .unwrap()
+                .config
+        };
+        let old = config("jetstream { store_dir: \"/data\" }");
+        for (new, stays) in [
+            ("jetstream { store_dir: \"/data\", domain: shop }", true),
+            ("", true),
+            ("jetstream { store_dir: \"/other\" }", false),
+            ("jetstream: enabled", false),
+        ] {
+            assert_eq!(data_stays(&old, &config(new)).is_ok(), stays, "{new}");
+        }
+        assert!(data_stays(&config(""), &old).is_ok());
+    }
 }

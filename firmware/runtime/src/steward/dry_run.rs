@@ -35,5 +35,6 @@ pub fn dry_run(
     let seed = crate::check::seed(product, &new.config)?;
     Node::build(Clock::start(None, Vec::new()).now(), &new.config, seed)?;
     check::ports_are_free(None, &new.config)?;
+    check::data_stays(&old.config, &new.config)?;
     Ok(difference::lines(&old.config, &new.config))
 }
