@@ -120,8 +120,8 @@ async fn a_line_that_is_down_is_told_with_what_to_do() {
         &page,
         &[
             "The line is down",
-            "No line to 127.0.0.1",
-            "Check the network cable",
+            "Nobody answers at 127.0.0.1",
+            "the head office does not answer",
             "connection refused",
         ],
     );
