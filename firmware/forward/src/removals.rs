@@ -39,8 +39,9 @@ impl Removals {
 
     /// The next to be asked for, by its sequence at the hub and here, while few are open.
     pub(crate) fn next(&mut self, now: Instant) -> Option<(u64, u64)> {
-        while let Some((at, hub_seq)) = self.asked.pop_front_if(|(at, _)| now >= *at + ANSWER_WAIT)
-        {
+        let is_late = |(at, _): &(Instant, u64)| now >= *at + ANSWER_WAIT;
+        while let Some((at, hub_seq)) = self.asked.front().copied().filter(is_late) {
+            self.asked.pop_front();
             let removal = self.all.get_mut(&hub_seq);
             if let Some(late) = removal.filter(|it| it.asked == Some(at)) {
                 late.asked = None;

@@ -53,9 +53,10 @@ pub(crate) fn status_page(scheme: &str, on: &impl std::fmt::Display) {
 }
 
 /// A box that everybody in its network may use is that by its owner's will, and knowing it.
-pub(crate) fn open_to_all(clients: &TcpListener) {
+pub(crate) fn listening(clients: &TcpListener, on: &impl std::fmt::Display, wants_login: bool) {
+    tracing::info!("Listening for client connections on {on}");
     let is_near = clients.local_addr().is_ok_and(|at| at.ip().is_loopback());
-    if !is_near && program() != "nats-server" {
+    if !wants_login && !is_near && program() != "nats-server" {
         tracing::info!(
             "Nobody needs a login: whoever reaches this port may publish, subscribe and read \
              (authorization or accounts in a configuration file change that)"

@@ -151,10 +151,8 @@ impl Server {
             .with_node(|node| node.set_client_port(now, local_port(&client)));
         self.leave_traces(config, &ports)
             .map_err(|error| error.to_string())?;
-        tracing::info!("Listening for client connections on {on}");
-        if !self.core.with_node(|node| node.wants_login()) {
-            banner::open_to_all(&client);
-        }
+        let wants_login = self.core.with_node(|node| node.wants_login());
+        banner::listening(&client, &on, wants_login);
         if config.proxy_protocol {
             tracing::info!("PROXY protocol enabled for client connections");
         }

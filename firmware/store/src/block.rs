@@ -233,7 +233,9 @@ pub(crate) fn decode_places(key: &[u8], first: Seq, value: &[u8]) -> Option<Vec<
         places.push((seq, before.1));
         cut.signed()?;
         before = (seq, before.1.checked_add(cut.varint()?)?);
-        (cut.varint32()?, cut.varint32()?, cut.varint32()?);
+        for _ in 0..3 {
+            cut.varint32()?;
+        }
         extras(&mut cut)?;
     }
     Some(places)

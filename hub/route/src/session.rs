@@ -219,9 +219,8 @@ impl Session {
             .mesh
             .planned(|plan| (plan.ping_interval, plan.pings_outstanding_max));
         self.pulse.retune(interval, outstanding);
-        for met in self.accounts.values_mut() {
-            met.is_told = self.mesh.carries(&self.place, &met.name);
-        }
+        let met = self.accounts.values_mut();
+        met.for_each(|met| met.is_told = self.mesh.carries(&self.place, &met.name));
         let former = core::mem::take(&mut self.interests);
         let mut told_already = Vec::new();
         up.each_interest(&mut |change| self.tell(change, &mut told_already));

@@ -36,13 +36,13 @@ impl Outbox {
 
     /// The next wish, if it is a delivery.
     pub(crate) fn pop_delivery(&mut self) -> Option<Parcel> {
-        match self.wishes.pop_front()? {
-            ConsumerOutput::Deliver(parcel) => Some(parcel),
-            other => {
-                self.wishes.push_front(other);
-                None
-            }
+        if !matches!(self.wishes.front(), Some(ConsumerOutput::Deliver(_))) {
+            return None;
         }
+        let Some(ConsumerOutput::Deliver(parcel)) = self.wishes.pop_front() else {
+            return None;
+        };
+        Some(parcel)
     }
 
     /// The next wish.

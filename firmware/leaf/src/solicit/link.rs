@@ -194,10 +194,10 @@ impl Link for Solicit {
     }
 
     fn hub_payload_max(&self) -> Option<u64> {
-        match &self.state {
-            State::Up { session, .. } => session.hub_payload_max(),
-            _ => None,
-        }
+        let State::Up { session, .. } = &self.state else {
+            return None;
+        };
+        session.hub_payload_max()
     }
 
     fn status(&self) -> LinkStatus {

@@ -52,7 +52,7 @@ fn told_of(kind: Kind) -> [BTreeSet<String>; 3] {
     );
     let _anywhere = Server::start(kind, &Setup::config(&anywhere));
     let clients = wait_for("the seed to tell its clients", BOUND, || {
-        let told = info(&seed.addr().to_string());
+        let told = info(seed.addr());
         let hosts = hosts(&told["connect_urls"]);
         (hosts.len() > 1).then_some(hosts)
     });

@@ -64,7 +64,11 @@ impl<T> Way<T> {
     }
 
     pub(super) fn due(&mut self, now: Instant) -> Option<T> {
-        let (_, it) = self.queue.pop_front_if(|(at, _)| *at <= now)?;
+        let is_due = self.queue.front().is_some_and(|(at, _)| *at <= now);
+        if !is_due {
+            return None;
+        }
+        let (_, it) = self.queue.pop_front()?;
         Some(it)
     }
 }
