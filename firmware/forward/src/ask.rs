@@ -37,6 +37,11 @@ pub(crate) fn mark_subject(setup: &Setup) -> String {
     )
 }
 
+/// Where the versions before this kept it, which two boxes of an account could both write.
+pub(crate) fn former_mark_subject(setup: &Setup) -> String {
+    format!("$FROND.forward.{}", setup.options.name)
+}
+
 pub(crate) fn marks() -> Vec<u8> {
     bytes(&json!({
         "name": MARKS, "subjects": ["$FROND.forward.*"], "storage": "file",

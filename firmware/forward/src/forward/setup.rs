@@ -27,6 +27,8 @@ pub(super) enum Step {
     MakeOwn,
     MendOwn,
     ReadMark,
+    /// As versions before this wrote it.
+    ReadFormerMark,
     /// To hear of new messages.
     Watch,
     /// What is there from now on.
@@ -53,6 +55,7 @@ impl Step {
             | Self::MakeOwn
             | Self::MendOwn
             | Self::ReadMark
+            | Self::ReadFormerMark
             | Self::Watch
             | Self::LookAgain
             | Self::WriteMark { .. } => false,
@@ -162,12 +165,14 @@ impl Forward {
                 self.own_api(&format!("STREAM.UPDATE.{name}")),
                 ask::own(&self.setup),
             ),
-            Step::ReadMark => {
+            Step::ReadMark | Step::ReadFormerMark => {
+                let subject = if step == Step::ReadMark {
+                    ask::mark_subject(&self.setup)
+                } else {
+                    ask::former_mark_subject(&self.setup)
+                };
                 let what = format!("STREAM.MSG.GET.{}", ask::MARKS);
-                (
-                    self.own_api(&what),
-                    ask::last(&ask::mark_subject(&self.setup)),
-                )
+                (self.own_api(&what), ask::last(&subject))
             }
             Step::Watch => {
                 let inbox = self.setup.inbox.rsplit('.').next().unwrap_or_default();
@@ -284,7 +289,10 @@ impl Forward {
                 self.set_out(Step::MakeOwn);
             }
             (Step::MakeOwn | Step::MendOwn, Ok(json)) => self.own_is(Info::of(&json)),
-            (Step::ReadMark, answer) => self.mark_is(answer),
+            (Step::ReadMark, Err(fault)) if fault.is_no_message() => {
+                self.set_out(Step::ReadFormerMark);
+            }
+            (Step::ReadMark | Step::ReadFormerMark, answer) => self.mark_is(answer),
             (Step::Watch, Ok(_)) => {
                 self.told_at = self.now.mono;
                 self.set_out(Step::LookAgain);

@@ -431,3 +431,25 @@ fn a_stream_made_anew_drops_the_least_important_too() {
         world.live(secs(20));
     }
 }
+
+/// What a version before this one knew of the hub is not forgotten: nothing goes twice.
+#[test]
+fn a_mark_of_the_version_before_counts() {
+    let mut world = settled();
+    for n in 0..100 {
+        world.publish("a.x", &n.to_string());
+    }
+    let kept = world.own.clone();
+    while world.hub.len() < 60 {
+        world.step(1);
+    }
+    assert!(world.mark.is_some());
+    world.own = kept;
+    world.is_mark_former = true;
+    world.restart();
+    world.live(secs(30));
+    assert!(!world.is_mark_former && world.own.is_empty());
+    let mut all: Vec<u32> = world.hubs().iter().map(|it| it.parse().unwrap()).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..100));
+}

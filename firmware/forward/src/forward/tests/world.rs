@@ -24,6 +24,8 @@ pub(super) struct World {
     own_exists: bool,
     own_created: u32,
     pub(super) mark: Option<Vec<u8>>,
+    /// A version before this one wrote the mark.
+    pub(super) is_mark_former: bool,
     pub(super) hub: Kept,
     pub(super) hub_last: u64,
     hub_ids: Vec<(u64, Option<String>)>,
@@ -57,6 +59,8 @@ pub(super) struct Heard {
     payload: Vec<u8>,
 }
 
+/// Where versions before this one kept the mark.
+const FORMER_MARK: &str = "$FROND.forward.F";
 const CREATED: &str = "2026-01-01T00:00:00.5Z";
 
 pub(super) fn options(order: Order) -> Options {
@@ -103,6 +107,7 @@ impl World {
             own_exists: false,
             own_created: 0,
             mark: None,
+            is_mark_former: false,
             hub: Kept::new(),
             hub_last: 0,
             hub_ids: Vec::new(),
@@ -313,6 +318,7 @@ impl World {
         let json = match what {
             None => {
                 self.mark = Some(letter.payload.clone());
+                self.is_mark_former = false;
                 json!({"stream": "FROND_FORWARD", "seq": 1})
             }
             Some("STREAM.CREATE.F" | "STREAM.UPDATE.F") => {
@@ -323,6 +329,9 @@ impl World {
             Some("STREAM.INFO.F") if self.own_exists => self.own_info(),
             Some("STREAM.INFO.F") => fault(10_059),
             Some("STREAM.MSG.GET.FROND_FORWARD") => match &self.mark {
+                Some(_) if self.is_mark_former == (body["last_by_subj"] != FORMER_MARK) => {
+                    fault(10_037)
+                }
                 Some(mark) => json!({"message": {"data": BASE64.encode(mark)}}),
                 None => fault(10_037),
             },
