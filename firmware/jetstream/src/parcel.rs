@@ -4,6 +4,7 @@ use std::sync::Arc;
 use frond_clock::Timestamp;
 use frond_ledger::{Body, Seq};
 use frond_wire::Message;
+use frond_wire::encode::digits_before;
 
 /// A stored message on its way to somebody whom a consumer serves: nothing of it is copied, and
 /// its reply subject is written only where it is sent.
@@ -144,20 +145,6 @@ impl AckSubject {
 
 /// Five numbers of at most 20 digits, four dots and a minus.
 const NUMBERS_BYTES_MAX: usize = 5 * 20 + 5;
-
-/// Writes digits that end before `end`; where they begin.
-fn digits_before(out: &mut [u8], end: usize, mut value: u64) -> usize {
-    let mut first = end;
-    for place in out.iter_mut().take(end).rev() {
-        *place = b'0' + (value % 10) as u8;
-        value /= 10;
-        first -= 1;
-        if value == 0 {
-            break;
-        }
-    }
-    first
-}
 
 #[cfg(test)]
 mod tests {

@@ -203,8 +203,9 @@ pub fn number(out: &mut impl BufMut, value: u64) {
     out.put_slice(digits.get(first..).unwrap_or_default());
 }
 
-/// Writes digits that end before `end`; where they begin.
-fn digits_before(out: &mut [u8], end: usize, mut value: u64) -> usize {
+/// Writes the digits of `value` so that they end before `end`, which has to leave room for them;
+/// where they begin.
+pub fn digits_before(out: &mut [u8], end: usize, mut value: u64) -> usize {
     let mut first = end;
     for place in out.iter_mut().take(end).rev() {
         *place = b'0' + (value % 10) as u8;
