@@ -209,6 +209,34 @@ impl Index {
         self.heap_bytes = self.heap_bytes + chunk.rows.heap_bytes() - before;
     }
 
+    /// Which chunk a sequence belongs to.
+    pub(super) const fn chunk_of(seq: Seq) -> u64 {
+        seq / CHUNK
+    }
+
+    /// Adds messages of one chunk, ascending, packed once where the chunk is a new one at the end.
+    pub(super) fn insert_chunk(&mut self, slots: &[(Seq, Slot)]) {
+        let Some(number) = slots.first().map(|(seq, _)| Self::chunk_of(*seq)) else {
+            return;
+        };
+        if self.place(number) != Err(self.chunks.len()) {
+            for (seq, slot) in slots {
+                self.insert(*seq, *slot);
+            }
+            return;
+        }
+        let mut chunk = Chunk {
+            rows: Rows::packed(slots.iter().map(|(_, slot)| slot)),
+            ..Chunk::default()
+        };
+        for (seq, _) in slots {
+            chunk.flip(offset(*seq));
+        }
+        self.count += slots.len() as u64;
+        self.heap_bytes += chunk.rows.heap_bytes();
+        self.chunks.push_back((number, chunk));
+    }
+
     /// Takes a message out.
     pub(crate) fn remove(&mut self, seq: Seq) -> Option<Slot> {
         let place = self.place(seq / CHUNK).ok()?;

@@ -34,6 +34,7 @@ pub(crate) mod ttl;
 pub(crate) mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
+pub(crate) mod young;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

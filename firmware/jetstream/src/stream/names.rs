@@ -74,11 +74,22 @@ impl Names {
     }
 
     pub(super) fn get(&self, name: Name) -> &str {
-        let text = match self.sizes.get(name.size()) {
+        core::str::from_utf8(self.bytes_at(name)).unwrap_or_default()
+    }
+
+    /// Whether that is the text.
+    pub(super) fn is(&self, name: Name, text: &str) -> bool {
+        self.bytes_at(name) == text.as_bytes()
+    }
+
+    fn bytes_at(&self, name: Name) -> &[u8] {
+        match self.sizes.get(name.size()) {
             Some(cells) if name.size() < SIZES => cells.get(name.size(), name.cell()),
-            Some(_) | None => return self.long.get(name.cell() as usize).map_or("", |it| it),
-        };
-        core::str::from_utf8(text).unwrap_or_default()
+            Some(_) | None => {
+                let text = self.long.get(name.cell() as usize);
+                text.map_or(&[], |text| text.as_bytes())
+            }
+        }
     }
 
     pub(super) fn remove(&mut self, name: Name) {

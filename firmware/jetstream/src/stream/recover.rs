@@ -12,6 +12,7 @@ use super::contents::{Arrival, Contents};
 use super::decode::stream_config;
 use super::inflight::Inflight;
 use super::mark::Mark;
+use super::young::Young;
 use crate::api::json::{Json, parse};
 use crate::io::Tenant;
 
@@ -127,9 +128,11 @@ impl Stream {
         let newest = newest
             .filter_map(|part| Some(part.heads.last()?.time))
             .next();
+        let mut young = Young::default();
         for part in found.heads.into_parts() {
-            stream.take_part(&part, newest.unwrap_or_default());
+            stream.take_part(&part, newest.unwrap_or_default(), &mut young);
         }
+        stream.contents.taken_over(young);
         stream.contents.skip(last);
         stream.contents.start_at(found.first);
         stream.inflight.raise(stream.contents.last());
@@ -138,7 +141,7 @@ impl Stream {
     }
 
     /// Takes messages over. `newest` is when the last one of all came.
-    fn take_part(&mut self, part: &Part, newest: Timestamp) {
+    fn take_part(&mut self, part: &Part, newest: Timestamp, young: &mut Young) {
         let numbers = (0..part.subjects.len()).map(|_| None);
         let mut numbers: Vec<Option<u32>> = numbers.collect();
         for head in &part.heads {
@@ -169,7 +172,7 @@ impl Stream {
                 header_len: head.header_len,
                 payload_len: head.payload_len,
             };
-            self.contents.insert_under(number, arrival);
+            self.contents.take_over(number, &arrival, young);
         }
     }
 

@@ -28,6 +28,32 @@ impl Rows {
         }
     }
 
+    /// All of them, up to as many as a chunk has.
+    pub(super) fn packed<'a>(slots: impl ExactSizeIterator<Item = &'a Slot> + Clone) -> Self {
+        let (bases, widths) = form(slots.clone().map(Slot::fields));
+        let mut rows = Self::empty(
+            bases,
+            widths,
+            u16::try_from(slots.len()).unwrap_or(u16::MAX),
+        );
+        for (place, slot) in slots.enumerate() {
+            rows.write(place, &slot.fields());
+        }
+        rows
+    }
+
+    /// So many that are yet to be written.
+    fn empty(bases: Fields, widths: [u8; FIELDS], len: u16) -> Self {
+        let stride = widths.iter().sum();
+        Self {
+            bases,
+            widths,
+            stride,
+            len,
+            bytes: vec![0; usize::from(len) * usize::from(stride) + PAD],
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         usize::from(self.len)
     }
@@ -72,18 +98,7 @@ impl Rows {
 
     /// As few bytes as what is there needs.
     pub(super) fn tighten(&mut self) {
-        let (mut low, mut high) = ([u64::MAX; FIELDS], [0; FIELDS]);
-        for place in 0..self.len() {
-            let fields = self.fields(place);
-            for ((low, high), field) in low.iter_mut().zip(&mut high).zip(fields) {
-                *low = field.min(*low);
-                *high = field.max(*high);
-            }
-        }
-        let mut widths = self.widths;
-        for (width, (low, high)) in widths.iter_mut().zip(low.iter().zip(high)) {
-            *width = width_of(high.saturating_sub(*low));
-        }
+        let (low, widths) = form((0..self.len()).map(|place| self.fields(place)));
         if widths != self.widths {
             self.rewrite(low, widths);
         }
@@ -116,14 +131,7 @@ impl Rows {
     }
 
     fn rewrite(&mut self, bases: Fields, widths: [u8; FIELDS]) {
-        let mut new = Self {
-            bases,
-            widths,
-            stride: widths.iter().sum(),
-            len: self.len,
-            bytes: Vec::new(),
-        };
-        new.bytes.resize(new.end() + PAD, 0);
+        let mut new = Self::empty(bases, widths, self.len);
         for place in 0..self.len() {
             new.write(place, &self.fields(place));
         }
@@ -184,6 +192,22 @@ impl Rows {
             && takes(b3, w3, f3)
             && takes(b4, w4, f4)
     }
+}
+
+/// The lowest of each field, and how many bytes the others need above it.
+fn form(rows: impl Iterator<Item = Fields>) -> (Fields, [u8; FIELDS]) {
+    let (mut low, mut high) = ([u64::MAX; FIELDS], [0; FIELDS]);
+    for fields in rows {
+        for ((low, high), field) in low.iter_mut().zip(&mut high).zip(fields) {
+            *low = field.min(*low);
+            *high = field.max(*high);
+        }
+    }
+    let mut widths = [0; FIELDS];
+    for (width, (low, high)) in widths.iter_mut().zip(low.iter().zip(high)) {
+        *width = width_of(high.saturating_sub(*low));
+    }
+    (low, widths)
 }
 
 /// What `width` bytes hold at most; of one to eight.

@@ -164,7 +164,7 @@ impl Subjects {
 
     /// For tests: nobody waits for so many.
     #[cfg(test)]
-    pub(super) fn set_count(&mut self, number: u32, count: u32) {
+    fn set_count(&mut self, number: u32, count: u32) {
         if let Some(entry) = self.get_mut(number) {
             entry.count = count;
         }
@@ -233,9 +233,14 @@ impl Subjects {
     }
 
     fn name_of(&self, number: u32, entry: &Entry) -> &str {
+        self.names_with(number).get(entry.name)
+    }
+
+    /// Where the name of this subject is.
+    fn names_with(&self, number: u32) -> &Names {
         match &self.moving {
-            Some(moving) if number < moving.upto => moving.names.get(entry.name),
-            Some(_) | None => self.names.get(entry.name),
+            Some(moving) if number < moving.upto => &moving.names,
+            Some(_) | None => &self.names,
         }
     }
 
@@ -277,7 +282,7 @@ impl Subjects {
     fn number_of(&self, name: &str, hash: u32) -> Option<u32> {
         let is_it = |number| {
             let entry = self.entry(number);
-            entry.is_some_and(|entry| self.name_of(number, entry) == name)
+            entry.is_some_and(|entry| self.names_with(number).is(entry.name, name))
         };
         self.table.find(hash, is_it)
     }
@@ -305,4 +310,24 @@ impl Subjects {
 /// Whether one of `filters` names `subject` (none: all).
 pub(crate) fn is_named(subject: &str, filters: &[Box<str>]) -> bool {
     filters.is_empty() || filters.iter().any(|filter| matches(filter, subject))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_messages_of_one_subject_than_an_entry_counts_are_counted() {
+        let mut subjects = Subjects::default();
+        let number = subjects.number("s");
+        subjects.set_count(number, u32::MAX - 1);
+        for _ in 0..3 {
+            subjects.add(number);
+        }
+        let most = u64::from(u32::MAX) + 2;
+        assert_eq!(subjects.get(number).unwrap().count, most);
+        let left: Vec<u64> = (0..4).map(|_| subjects.subtract(number)).collect();
+        assert_eq!(left, [most - 1, most - 2, most - 3, most - 4]);
+        assert_eq!(subjects.get(number).unwrap().count, most - 4);
+    }
 }
