@@ -190,7 +190,13 @@ pub(crate) fn decode_heads(key: &[u8], first: Seq, value: &[u8]) -> Option<Heads
     let mut cut = unseal(key, HEADS_V1, value)?;
     let (_, messages, _) = (cut.varint()?, cut.len()?, cut.len()?);
     let mut before = (first, cut.signed()?, 1u64);
-    let mut out = Heads::default();
+    // What says how many there are may be damaged where the checksum happens to fit.
+    let likely = messages.min(BLOCK_MESSAGES_MAX);
+    let mut out = Heads {
+        subjects: Names::default(),
+        heads: Vec::with_capacity(likely),
+        offsets: Vec::with_capacity(likely),
+    };
     for _ in 0..cut.len()? {
         out.subjects.push(cut.text()?);
     }

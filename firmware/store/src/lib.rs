@@ -61,6 +61,7 @@ mod frame;
 mod journal;
 pub mod limits;
 mod load;
+mod load_blocks;
 mod message_code;
 mod names;
 mod open;

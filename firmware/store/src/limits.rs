@@ -16,6 +16,15 @@ pub const BLOCK_BYTES_MAX: usize = 64 * 1024 - 64;
 /// A last block below this many body bytes is filled up by the next checkpoint.
 pub const BLOCK_BYTES_SMALL: usize = 8 * 1024;
 
+/// Blocks from which on a start has several threads read them.
+pub const LOAD_ROWS_MIN: u64 = 512;
+
+/// How many threads that are: as many pages are asked of the medium at a time.
+pub const LOAD_THREADS: usize = 4;
+
+/// Runs of blocks that a stream is read in, at most.
+pub const LOAD_RUNS: u64 = 32;
+
 /// Blocks of removed streams that one checkpoint clears away.
 pub const REMOVED_BLOCKS_PER_CHECKPOINT: usize = 1024;
 

@@ -5,13 +5,11 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, ConsumerId, Damage, Head, Names, Part, Seq, StreamId};
 use redb::{ReadTransaction, ReadableTable};
 
-use crate::block::{decode_bodies, decode_summary};
 use crate::coding::unseal;
+use crate::load_blocks::LoadedBlocks;
 use crate::parts::LoadedPart;
-use crate::ranges::Ranges;
-use crate::space::row_bytes;
 use crate::stream_row::StreamRow;
-use crate::tables::{self, Mark, ROW_V1, parse_block_key, parse_consumer_key};
+use crate::tables::{self, Mark, ROW_V1, parse_consumer_key};
 
 /// What the block store holds, without bodies.
 #[derive(Debug, Default)]
@@ -186,44 +184,10 @@ impl Loaded {
     }
 
     fn read_blocks(&mut self, read: &ReadTransaction) -> Result<(), redb::Error> {
-        let removed = read.open_table(tables::REMOVED)?;
-        let heads = read.open_table(tables::HEADS)?;
-        let bodies = read.open_table(tables::BODIES)?;
-        let dead = read.open_table(tables::DEAD)?;
-        for row in heads.iter()? {
-            let (key, value) = row?;
-            let key = key.value();
-            let Some((stream, first)) = parse_block_key(key) else {
-                self.damaged(key, "the name of a block");
-                continue;
-            };
-            if removed.get(&tables::stream_key(stream)[..])?.is_some() {
-                continue;
-            }
-            let summary = decode_summary(key, first, value.value());
-            let bodies_len = summary.map_or(0, |summary| summary.body_bytes);
-            self.block_bytes += row_bytes(value.value().len()) + row_bytes(bodies_len);
-            let dead = dead.get(key)?;
-            let dead = dead.map(|row| {
-                let mut cut = unseal(key, ROW_V1, row.value())?;
-                Ranges::decode(&mut cut)
-            });
-            if dead == Some(None) {
-                self.damaged(key, "which messages of a block are deleted");
-            }
-            let dead = dead.flatten().unwrap_or_default();
-            let part = match summary {
-                Some(summary) => {
-                    let key = tables::block_key(stream, first);
-                    LoadedPart::block(key, (first, summary), value.value(), dead)
-                }
-                None => {
-                    self.damaged(key, "the index of a block");
-                    let row = bodies.get(key)?;
-                    let row = row.as_ref().map(|row| row.value()).unwrap_or_default();
-                    rebuild(key, row, &dead)
-                }
-            };
+        let mut blocks = LoadedBlocks::read(read)?;
+        self.damage.append(&mut blocks.damage);
+        self.block_bytes += blocks.bytes;
+        for (stream, part) in blocks.parts {
             self.streams.entry(stream).or_default().parts.push(part);
         }
         Ok(())
@@ -236,11 +200,7 @@ impl Loaded {
     }
 
     fn damaged(&mut self, key: &[u8], what: &str) {
-        let stream = key.first_chunk::<4>().map(|id| u32::from_be_bytes(*id));
-        self.damage.push(Damage {
-            stream: stream.map(StreamId),
-            text: format!("{what} is damaged in the block store"),
-        });
+        self.damage.push(damage(key, what));
     }
 }
 
@@ -253,11 +213,12 @@ impl LoadedStream {
     }
 }
 
-/// The index of a block from its bodies.
-fn rebuild(key: &[u8], bodies: &[u8], dead: &Ranges) -> LoadedPart {
-    let stored = decode_bodies(key, bodies).0;
-    let living = stored.iter().filter(|stored| !dead.contains(stored.seq));
-    part_of(living.map(|stored| (stored.seq, stored.time, &stored.body)))
+pub(crate) fn damage(key: &[u8], what: &str) -> Damage {
+    let stream = key.first_chunk::<4>().map(|id| u32::from_be_bytes(*id));
+    Damage {
+        stream: stream.map(StreamId),
+        text: format!("{what} is damaged in the block store"),
+    }
 }
 
 /// What opening would have read of messages, ascending.

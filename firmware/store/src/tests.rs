@@ -11,6 +11,7 @@ mod damage;
 mod encryption;
 mod faults;
 mod full;
+mod many_blocks;
 mod memory;
 mod model;
 mod reading;
