@@ -12,6 +12,7 @@ mod addresses;
 mod args;
 mod attend;
 mod banner;
+mod bind;
 mod caller;
 mod check;
 mod claims;

@@ -1,5 +1,5 @@
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use frond_account::Transport;
 use frond_broker::{Address, Arrival, Conn, PeerAddr, Security};
 use frond_config::HandshakeFirst;
 use frond_node::{Input, Listener};
-use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
+use crate::bind::{self, pick};
 use crate::clock::pause;
 use crate::connection::{self, Upgrade};
 use crate::core::Core;
@@ -35,26 +35,18 @@ const BACKLOG: i32 = 1024;
 /// The system's words with the address.
 pub(crate) async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let mut found = tokio::net::lookup_host((bare, port))
+    let found = tokio::net::lookup_host((bare, port))
         .await
         .map_err(|e| named(host, port, e))?;
-    let at = found
-        .next()
-        .ok_or_else(|| named(host, port, "no such host"))?;
-    listen(at).map_err(|e| named(host, port, format!("bind: {}", plain(&e))))
+    let at = pick(found).ok_or_else(|| named(host, port, "no such host"))?;
+    let wrong = |error| named(host, port, format!("bind: {}", plain(&error)));
+    let socket = bind::listen(at, BACKLOG).map_err(wrong)?;
+    socket.set_nonblocking(true)?;
+    TcpListener::from_std(socket.into())
 }
 
 fn named(host: &str, port: u16, why: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("listen tcp {host}:{port}: {why}"))
-}
-
-fn listen(at: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&at.into())?;
-    socket.listen(BACKLOG)?;
-    TcpListener::from_std(socket.into())
 }
 
 /// Accepts until the task is aborted.

@@ -4,7 +4,6 @@ use std::net::ToSocketAddrs as _;
 
 use frond_config::Config;
 use frond_node::Node;
-use socket2::{Domain, Protocol, Socket, Type};
 
 use super::difference;
 use crate::core::Core;
@@ -65,13 +64,9 @@ pub(super) fn ports_are_free(old: Option<&Config>, new: &Config) -> Result<(), S
 /// Binds and lets go. Port 0 is any free one.
 fn bind(at: &str) -> Result<(), String> {
     let said = |error: std::io::Error| plain(&error);
-    let mut found = at.to_socket_addrs().map_err(said)?;
-    let at = found.next().ok_or("no such host")?;
-    let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP));
-    let socket = socket.map_err(said)?;
-    socket.set_reuse_address(true).map_err(said)?;
-    socket.bind(&at.into()).map_err(said)?;
-    socket.listen(1).map_err(said)
+    let found = at.to_socket_addrs().map_err(said)?;
+    let at = crate::bind::pick(found).ok_or("no such host")?;
+    crate::bind::listen(at, 1).map(drop).map_err(said)
 }
 
 #[cfg(test)]

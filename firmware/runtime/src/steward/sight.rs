@@ -102,8 +102,7 @@ fn wide(bytes: usize) -> u64 {
 
 async fn knock(host: &str, port: u16) -> Result<(), String> {
     let host = match host.trim_start_matches('[').trim_end_matches(']') {
-        "0.0.0.0" | "" => "127.0.0.1",
-        "::" => "::1",
+        "0.0.0.0" | "::" | "" => "127.0.0.1",
         host => host,
     };
     match tokio::time::timeout(ANSWER_TIME, TcpStream::connect((host, port))).await {

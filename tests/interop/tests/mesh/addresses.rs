@@ -79,3 +79,55 @@ fn a_server_on_all_addresses_is_found_at_those_of_its_machine() {
         "{ours:?}"
     );
 }
+
+/// What is said of a client that came to a listener from near, if it got in: what the server sees.
+fn seen(at: &str) -> Option<String> {
+    let mut line = String::new();
+    let peer = TcpStream::connect(at).ok()?;
+    BufReader::new(peer).read_line(&mut line).unwrap();
+    let info: Value = serde_json::from_str(line.strip_prefix("INFO ")?).unwrap();
+    Some(info["client_ip"].as_str().unwrap_or("-").to_owned())
+}
+
+/// For each listener of a server on all addresses and each of this machine's own: who it sees.
+fn reached(kind: Kind, host: &str) -> Vec<(&'static str, &'static str, Option<String>)> {
+    let ports = [(); 6].map(|()| free_port());
+    let [clients, leafs, routes, gateways, sockets, monitor] = ports;
+    let config = format!(
+        "server_name: anywhere\nhost: \"{host}\"\nport: {clients}\n\
+         http_port: {monitor}\n\
+         leafnodes {{ host: \"{host}\", port: {leafs} }}\n\
+         gateway {{ name: C, host: \"{host}\", port: {gateways} }}\n\
+         cluster {{ name: C, host: \"{host}\", port: {routes} }}\n\
+         websocket {{ host: \"{host}\", port: {sockets}, no_tls: true }}\n",
+    );
+    let _server = Server::start(kind, &Setup::config(&config));
+    let mut all = Vec::new();
+    for near in ["127.0.0.1", "[::1]"] {
+        for (name, port) in [
+            ("clients", clients),
+            ("leafs", leafs),
+            ("routes", routes),
+            ("gateways", gateways),
+        ] {
+            all.push((name, near, seen(&format!("{near}:{port}"))));
+        }
+        let socket = TcpStream::connect(format!("{near}:{sockets}"));
+        all.push(("sockets", near, socket.ok().map(|_| "there".to_owned())));
+        let page = TcpStream::connect(format!("{near}:{monitor}"));
+        all.push(("monitor", near, page.ok().map(|_| "there".to_owned())));
+    }
+    all
+}
+
+/// spec: Go net `favoriteAddrFamily`
+#[test]
+fn every_listener_on_all_addresses_is_reached_by_both_families() {
+    for host in ["0.0.0.0", "::", "127.0.0.1", "::1"] {
+        let (theirs, ours) = (reached(Kind::Real, host), reached(Kind::Hub, host));
+        assert_eq!(ours, theirs, "{host}");
+        let misses = ours.iter().filter(|(_, _, seen)| seen.is_none()).count();
+        let one_family = host != "0.0.0.0" && host != "::";
+        assert_eq!(misses, if one_family { 6 } else { 0 }, "{host}: {ours:?}");
+    }
+}
