@@ -41,6 +41,7 @@ pub(crate) fn check(config: &Config) -> Vec<ConfigError> {
     checker.jetstream();
     checker.appliance();
     checker.fleet();
+    checker.ota();
     checker.forwards();
     checker.websocket();
     checker.errors

@@ -143,7 +143,7 @@ impl<'a, 's> Parser<'a, 's> {
             // The brace that closes a JSON-like file may stand alone.
             None if inside == Inside::Top && key == "}" => return Ok(()),
             None if inside != Inside::Map => {
-                let text = format!("config is invalid ({at})");
+                let text = "config is invalid";
                 let remedy = format!("give {key:?} a value");
                 return Err(ConfigError::language(&at, text, remedy));
             }

@@ -140,7 +140,9 @@ impl Report {
         if let Kind::Integer(n) = value.kind {
             Some(n)
         } else {
-            self.mismatch(value, "int64", "write a whole number, without quotes")
+            let remedy =
+                "write a whole number such as 100, a size such as 64KB or 1MB, without quotes";
+            self.mismatch(value, "int64", remedy)
         }
     }
 

@@ -9,15 +9,16 @@ struct Flag {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Value,
+    Number,
     Switch,
 }
 
 const FLAGS: &[Flag] = &[
     value(&["addr", "a", "net"]),
-    value(&["port", "p"]),
+    number(&["port", "p"]),
     value(&["name", "n", "server_name"]),
     value(&["pid", "P"]),
-    value(&["http_port", "m"]),
+    number(&["http_port", "m"]),
     value(&["config", "c"]),
     switch(&["test", "t"]),
     value(&["signal", "sl"]),
@@ -38,11 +39,11 @@ const FLAGS: &[Flag] = &[
     value(&["auth"]),
     switch(&["version", "v"]),
     switch(&["help", "h"]),
-    value(&["https_port", "ms"]),
+    number(&["https_port", "ms"]),
     switch(&["syslog", "s"]),
     value(&["remote_syslog", "r"]),
-    value(&["log_size_limit"]),
-    value(&["max_traced_msg_len"]),
+    number(&["log_size_limit"]),
+    number(&["max_traced_msg_len"]),
     switch(&["tls"]),
     switch(&["tlsverify"]),
     value(&["tlscert"]),
@@ -53,14 +54,21 @@ const FLAGS: &[Flag] = &[
     value(&["cluster_name"]),
     value(&["cluster_advertise"]),
     switch(&["no_advertise"]),
-    value(&["connect_retries"]),
-    value(&["profile"]),
+    number(&["connect_retries"]),
+    number(&["profile"]),
 ];
 
 const fn value(names: &'static [&'static str]) -> Flag {
     Flag {
         names,
         takes: Takes::Value,
+    }
+}
+
+const fn number(names: &'static [&'static str]) -> Flag {
+    Flag {
+        names,
+        takes: Takes::Number,
     }
 }
 
@@ -102,9 +110,14 @@ pub(crate) fn normalise(words: impl IntoIterator<Item = String>) -> Result<Vec<S
                 let on = switch_value(name, given.as_deref().unwrap_or("true"))?;
                 out.push(format!("--{canonical}={on}"));
             }
-            (Takes::Value, given) => {
+            (takes @ (Takes::Value | Takes::Number), given) => {
                 let value = given.or_else(|| words.next());
                 let value = value.ok_or_else(|| format!("flag needs an argument: -{name}"))?;
+                if takes == Takes::Number && value.parse::<i64>().is_err() {
+                    return Err(format!(
+                        "invalid value {value:?} for flag -{name}: parse error"
+                    ));
+                }
                 out.push(format!("--{canonical}={value}"));
             }
         }
@@ -157,6 +170,10 @@ mod tests {
             "flag provided but not defined: -zz"
         );
         assert_eq!(run("frond -c").unwrap_err(), "flag needs an argument: -c");
+        assert_eq!(
+            run("frond -p abc").unwrap_err(),
+            "invalid value \"abc\" for flag -p: parse error"
+        );
         assert!(
             run("frond -D=maybe")
                 .unwrap_err()

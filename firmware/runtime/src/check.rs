@@ -40,10 +40,11 @@ pub(crate) fn abilities(product: &Product, config: &Config) -> Result<(), String
 pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, String> {
     let links = (product.links)();
     if config.leafnodes.listen.is_some() && links.accept.is_none() {
-        return Err(format!(
+        let text = format!(
             "leafnodes: {} dials a hub and accepts no leafnodes; run frond-hub, or take `listen` and `port` out of the block",
             product.name
-        ));
+        );
+        return Err(config.wrong(&["leafnodes", "leaf"], text).to_string());
     }
     Contexts::default().load(config)?;
     for remote in &config.leafnodes.remotes {
@@ -63,16 +64,22 @@ pub(crate) fn seed(product: &Product, config: &Config) -> Result<NodeSeed, Strin
 /// The credentials files of remotes that cannot be read: their links try again with each dial.
 ///
 /// spec: nats-server v2.15.1 server/leafnode.go `solicitLeafNodeRemotes`
+pub(crate) fn missing_credentials(config: &Config) -> Vec<String> {
+    let remotes = config.leafnodes.remotes.iter();
+    let paths = remotes.filter_map(|remote| remote.credentials.as_ref());
+    let wrong = paths.filter_map(|path| {
+        let why = System.read(path).err()?;
+        Some(format!(
+            "Error reading LeafNode Remote Credentials file {path:?}: {why}"
+        ))
+    });
+    wrong.collect()
+}
+
+/// As an error of each.
 pub(crate) fn tell_missing_credentials(config: &Config) {
-    for path in config
-        .leafnodes
-        .remotes
-        .iter()
-        .filter_map(|remote| remote.credentials.as_ref())
-    {
-        if let Err(why) = System.read(path) {
-            tracing::error!("Error reading LeafNode Remote Credentials file {path:?}: {why}");
-        }
+    for text in missing_credentials(config) {
+        tracing::error!("{text}");
     }
 }
 

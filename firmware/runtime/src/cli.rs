@@ -254,7 +254,7 @@ impl Cli {
     /// What to print before exiting with 1.
     pub(crate) fn parse_from_process() -> Result<Self, String> {
         let words = args::normalise(std::env::args())?;
-        Self::try_parse_from(words).map_err(|error| error.to_string())
+        Self::try_parse_from(words).map_err(|error| error.to_string().trim_end().to_owned())
     }
 }
 

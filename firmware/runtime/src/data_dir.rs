@@ -82,7 +82,9 @@ fn unusable(dir: &Path, error: &io::Error) -> String {
         return format!("Can't start JetStream: storage directory is not a directory: {dir}");
     }
     let why = plain(error);
-    format!("Can't start JetStream: could not create storage directory - {dir}: {why}")
+    format!(
+        "Can't start JetStream: could not create storage directory - {dir}: {why} (name another: -sd DIR, or store_dir in jetstream)"
+    )
 }
 
 #[cfg(test)]

@@ -319,7 +319,10 @@ pub(crate) fn default_store_dir() -> PathBuf {
             .map(PathBuf::from)
     };
     let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-    state.map_or_else(|| PathBuf::from("frond-data"), |state| state.join("frond"))
+    state.map_or_else(
+        || std::path::absolute("frond-data").unwrap_or_else(|_| "frond-data".into()),
+        |state| state.join("frond"),
+    )
 }
 
 #[cfg(test)]

@@ -158,6 +158,10 @@ fn tell_valid(options: &Options) -> Result<(), String> {
     for note in &options.notes {
         eprint(&format!("{}: {note}", program()));
     }
+    // A start goes on without them, as nats-server's, and this is what it says.
+    for text in check::missing_credentials(&options.config) {
+        eprint(&format!("{}: {text}", program()));
+    }
     eprint(&format!(
         "{}: configuration file {path} is valid ({})",
         program(),

@@ -59,7 +59,10 @@ async fn pass_on(mut signals: Signal, order: Order, orders: Rc<UnboundedSender<O
     }
 }
 
-/// `--signal name[=pid or pid file]`: sends it to another process of this program.
+/// `--signal name[=pid, pid file or the beginning of pids with a `*`]`: sends it to other
+/// processes of this program.
+///
+/// spec: nats-server v2.15.1 server/signal.go `ProcessSignal`
 ///
 /// # Errors
 /// What to print.
@@ -77,17 +80,23 @@ pub(crate) fn send(spec: &str, program: &str) -> Result<(), String> {
         "ldm" => Number::USR2,
         other => return Err(format!("unknown signal {other:?}")),
     };
-    let pid = match target {
-        Some(target) => pid_of(target)?,
-        None => only_other(program)?,
+    let pids = match target.map(|target| (target, target.strip_suffix('*'))) {
+        Some((_, Some(beginning))) => some_others(program, beginning)?,
+        Some((target, None)) => vec![pid_of(target)?],
+        None => vec![only_other(program)?],
     };
-    let pid = Pid::from_raw(pid).ok_or_else(|| format!("invalid pid: {pid}"))?;
-    kill_process(pid, number).map_err(|error| {
-        format!(
-            "unable to send signal to process {}: {error}",
-            pid.as_raw_nonzero()
-        )
-    })
+    let mut failed = Vec::new();
+    for pid in pids {
+        let pid = Pid::from_raw(pid).ok_or_else(|| format!("invalid pid: {pid}"))?;
+        if let Err(error) = kill_process(pid, number) {
+            let pid = pid.as_raw_nonzero();
+            failed.push(format!("unable to send signal to process {pid}: {error}"));
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("\n")),
+    }
 }
 
 fn pid_of(target: &str) -> Result<i32, String> {
@@ -105,6 +114,36 @@ fn pid_of(target: &str) -> Result<i32, String> {
 
 /// The one other process with this program's name.
 fn only_other(program: &str) -> Result<i32, String> {
+    let found = others(program)?;
+    match found.as_slice() {
+        [] => Err(format!("no {program} processes running")),
+        [pid] => Ok(*pid),
+        pids => {
+            let pids: Vec<_> = pids.iter().map(ToString::to_string).collect();
+            Err(format!(
+                "multiple {program} processes running:\n{}\nname one: --signal NAME=PID",
+                pids.join("\n")
+            ))
+        }
+    }
+}
+
+/// Those whose pid begins like that.
+fn some_others(program: &str, beginning: &str) -> Result<Vec<i32>, String> {
+    if !beginning.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("invalid pid: {beginning}"));
+    }
+    let mut found = others(program)?;
+    if found.is_empty() {
+        return Err(format!("no {program} processes running"));
+    }
+    found.retain(|pid| pid.to_string().starts_with(beginning));
+    Ok(found)
+}
+
+/// All other processes with this program's name that still run: one that ended and that nobody
+/// asked about keeps its name.
+fn others(program: &str) -> Result<Vec<i32>, String> {
     let own = std::process::id().to_string();
     let entries = std::fs::read_dir("/proc").map_err(|error| format!("/proc: {error}"))?;
     let mut found: Vec<i32> = entries
@@ -113,15 +152,51 @@ fn only_other(program: &str) -> Result<i32, String> {
         .filter(|pid| *pid != own)
         .filter_map(|pid| pid.parse().ok())
         .filter(|pid: &i32| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm"))
-                .is_ok_and(|name| name.trim() == program)
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|stat| runs_as(&stat, program))
         })
         .collect();
-    match (found.pop(), found.is_empty()) {
-        (None, _) => Err(format!("no {program} processes running")),
-        (Some(pid), true) => Ok(pid),
-        (Some(_), false) => Err(format!(
-            "multiple {program} processes running, name one by its pid"
-        )),
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Whether a process, by its `/proc/PID/stat`, has this name and has not ended.
+fn runs_as(stat: &str, program: &str) -> bool {
+    let Some((head, tail)) = stat.rsplit_once(')') else {
+        return false;
+    };
+    let name = head.split_once('(').map_or("", |(_, name)| name);
+    // The kernel keeps 15 bytes.
+    let kept = program.get(..program.floor_char_boundary(15));
+    kept == Some(name) && !matches!(tail.trim_start().chars().next(), Some('Z' | 'X'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_ended_is_no_process() {
+        for (stat, runs) in [
+            ("7 (frond) S 1 7 7", true),
+            ("7 (frond) R 1 7 7", true),
+            ("7 (frond) Z 1 7 7", false),
+            ("7 (frond-hub) S 1 7 7", false),
+            ("7 (a) (frond) S 1 7 7", false),
+            ("", false),
+        ] {
+            assert_eq!(runs_as(stat, "frond"), runs, "{stat}");
+        }
+        assert!(runs_as("7 (a-long-program-) S 1", "a-long-program-name"));
+    }
+
+    #[test]
+    fn the_beginning_of_pids_is_digits() {
+        for wrong in ["x", "1x", "-1"] {
+            let said = some_others("frond", wrong).unwrap_err();
+            assert_eq!(said, format!("invalid pid: {wrong}"));
+        }
+        let said = send("reload=*", "no-such-program").unwrap_err();
+        assert_eq!(said, "no no-such-program processes running");
     }
 }

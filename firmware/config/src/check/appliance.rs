@@ -25,6 +25,30 @@ impl Checker<'_> {
         }
     }
 
+    /// The box logs in at itself, also with a configuration from elsewhere.
+    pub(super) fn ota(&mut self) {
+        let config = self.config;
+        let Some(user) = config.ota.as_ref().and_then(|ota| ota.login.user.as_ref()) else {
+            return;
+        };
+        let auth = &config.authorization;
+        let is_elsewhere = !config.operator_mode.operators.is_empty() || auth.callout.is_some();
+        let names = self.user_names();
+        if !is_elsewhere && !names.is_empty() && !names.contains(&user.as_str()) {
+            let text = format!("the box's own user {user:?}, named by ota, is not in this file");
+            self.error(&["ota"], text, "add it to a list of users");
+        }
+    }
+
+    /// Users that have a name, the single one among them.
+    fn user_names(&self) -> Vec<&str> {
+        let config = self.config;
+        let account_users = config.accounts.iter().flat_map(|account| &account.users);
+        let users = config.authorization.users.iter().chain(account_users);
+        let names = users.map(|user| user.identity.name());
+        names.chain(config.authorization.user.as_deref()).collect()
+    }
+
     /// Within the process nobody has to prove who it is: a user of this file, or an account.
     fn is_at_home(&mut self, block: &str, who: &str, user: Option<&str>, account: Option<&str>) {
         let keys = &[block];
@@ -64,19 +88,14 @@ impl Checker<'_> {
     fn is_somebody(&mut self, block: &str, who: &str, user: Option<&str>) {
         let config = self.config;
         let keys = &[block];
-        let account_users = config.accounts.iter().flat_map(|account| &account.users);
-        let users = config.authorization.users.iter().chain(account_users);
-        let names: Vec<&str> = users.map(|user| user.identity.name()).collect();
-        let single = config.authorization.user.as_deref();
+        let names = self.user_names();
         let has_token = config.authorization.token.is_some();
         match user {
-            Some(user) if !names.iter().chain(&single).any(|name| *name == user) => {
+            Some(user) if !names.contains(&user) => {
                 let text = format!("{who}'s user {user:?} is not in this file");
                 self.error(keys, text, "add it to a list of users");
             }
-            None if config.no_auth_user.is_none()
-                && (!names.is_empty() || single.is_some() || has_token) =>
-            {
+            None if config.no_auth_user.is_none() && (!names.is_empty() || has_token) => {
                 let text = format!("{who} needs a user where everybody needs one");
                 let remedy = format!("write user: NAME in the {block} block");
                 self.error(keys, text, &remedy);

@@ -216,6 +216,16 @@ fn number(value: &Value, report: &mut Report) -> Option<Number> {
     }
 }
 
+/// Nothing is between bounds the wrong way round: every reading would be uncertain.
+fn in_order(min: Option<Number>, max: Option<Number>, at: &Value, report: &mut Report) {
+    if let (Some(Number(min)), Some(Number(max))) = (min, max)
+        && min > max
+    {
+        let text = format!("min ({min}) is more than max ({max})");
+        report.error(&at.at, text, "exchange them");
+    }
+}
+
 /// A whole number within bounds, decimal, or hexadecimal in quotes.
 fn whole(
     field: &str,

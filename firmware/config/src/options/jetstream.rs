@@ -173,10 +173,12 @@ impl JetStream {
                 "limits" => self.limits.read(value, report),
                 "max_memory_store" | "max_mem_store" | "max_mem" => {
                     let size = size("max_mem_store", value, report);
+                    tell_negative(size, entry, report);
                     set(&mut self.max_memory, size.map(|n| u64::try_from(n).ok()));
                 }
                 "max_file_store" | "max_file" => {
                     let size = size("max_file_store", value, report);
+                    tell_negative(size, entry, report);
                     set(&mut self.max_file, size.map(|n| u64::try_from(n).ok()));
                 }
                 "max_index_memory" => set(&mut self.max_index_memory, report.limit(value)),
@@ -300,6 +302,17 @@ impl JetStreamLimits {
                 _ => report.other(Block::JetStreamBatch, entry),
             }
         }
+    }
+}
+
+/// nats-server takes it without a word, as if it were not there.
+fn tell_negative(size: Option<i64>, entry: &Entry, report: &mut Report) {
+    if let Some(size) = size.filter(|size| *size < -1) {
+        let text = format!(
+            "{:?} has no effect: {size} is no size, the server chooses one",
+            entry.key
+        );
+        report.note(&entry.value.at, text);
     }
 }
 

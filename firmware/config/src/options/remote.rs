@@ -332,7 +332,10 @@ fn read_urls(value: &Value, report: &mut Report) -> Option<Vec<RemoteUrl>> {
                     format!("invalid use of field \"{url}\": Duplicate leafnode entry detected");
                 report.warning(&value.at, text, "remove one of them");
             }
-            Some(url) => urls.push(url),
+            Some(url) => {
+                url.tell_scheme(value, report);
+                urls.push(url);
+            }
             None => good = false,
         }
     }

@@ -346,11 +346,48 @@ fn all_errors_are_told_with_place_and_remedy() {
         [
             "x.conf:1:1: unknown field \"prot\" (did you mean \"port\"?)",
             "x.conf:2:1: interface conversion: interface {} is string, not int64 \
-             (write a whole number, without quotes)",
+             (write a whole number such as 100, a size such as 64KB or 1MB, without quotes)",
             "x.conf:4:3: unknown field \"usres\" (did you mean \"users\"?)",
             "x.conf:6:1: not supported yet: \"mqtt\", line 6 (remove it to start)",
         ]
     );
+}
+
+#[test]
+fn a_place_is_named_once() {
+    assert_eq!(
+        errors("port: 4222\n\nfoo"),
+        ["config is invalid (x.conf:3:1; give \"foo\" a value)"]
+    );
+}
+
+/// nats-server takes each of them without a word.
+#[test]
+fn what_is_taken_as_something_else_is_told() {
+    let cases = [
+        (
+            "jetstream { max_file_store: -5 }",
+            "x.conf:1:13: \"max_file_store\" has no effect: -5 is no size, the server chooses one",
+        ),
+        (
+            "jetstream { max_mem: -7 }",
+            "x.conf:1:13: \"max_mem\" has no effect: -7 is no size, the server chooses one",
+        ),
+        (
+            "leafnodes { remotes [ { url: \"http://u:p@hub\" } ] }",
+            "x.conf:1:25: \"http\" in \"http://u:xxxxx@hub\" is dialed as nats-leaf, port 7422",
+        ),
+    ];
+    for (text, note) in cases {
+        assert_eq!(notes(text), [note], "{text}");
+    }
+    for text in [
+        "jetstream { max_file_store: -1 }",
+        "leafnodes { remotes [ { urls: [ \"nats://a\", \"tls://b\", \"nats-leaf://c\" ] } ] }",
+        "leafnodes { remotes [ { urls: [ \"ws://a:1\", \"wss://b:1\" ] } ] }",
+    ] {
+        assert!(notes(text).is_empty(), "{text}");
+    }
 }
 
 #[test]

@@ -99,6 +99,20 @@ impl RemoteUrl {
         }
     }
 
+    /// nats-server dials whatever is no scheme of TLS or WebSocket as `nats`.
+    pub(crate) fn tell_scheme(&self, value: &Value, report: &mut Report) {
+        if !matches!(
+            self.scheme.as_str(),
+            "nats" | "nats-leaf" | "leaf" | "tls" | "ws" | "wss"
+        ) {
+            let text = format!(
+                "{:?} in \"{self}\" is dialed as nats-leaf, port {}",
+                self.scheme, self.port
+            );
+            report.note(&value.at, text);
+        }
+    }
+
     /// A hub's, whose port is 7422 if none is written.
     pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {
         let (scheme, rest) = text.trim().split_once("://").ok_or(UrlError::NoScheme)?;

@@ -247,6 +247,32 @@ fn configurations_are_tested() {
     }
 }
 
+/// What a start goes on without is told by both.
+#[test]
+fn a_test_says_what_a_start_says() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let path = dir.path().join("c.conf");
+    let arg = path.display().to_string();
+    let config = "listen: \"127.0.0.1:-1\"\n\
+        leafnodes { remotes [ { url: \"nats://127.0.0.1:1\", credentials: \"/nope.creds\" } ] }\n";
+    std::fs::write(&path, config).expect("written");
+    let said = "Error reading LeafNode Remote Credentials file \"/nope.creds\": open /nope.creds: \
+                no such file or directory";
+    let tested = frond(&["-t", "-c", &arg]);
+    assert!(tested.status.success(), "{}", tested.text);
+    assert!(tested.text.contains(said), "{}", tested.text);
+    let server = Server::start(Kind::Leaf, &Setup::config(config));
+    assert!(server.log().contains(said), "{}", server.log());
+    std::fs::write(&path, "\nleafnodes { port: 7422 }\n").expect("written");
+    let tested = frond(&["-t", "-c", &arg]);
+    assert!(!tested.status.success());
+    assert!(
+        tested.text.contains("c.conf:2:1: leafnodes: frond dials"),
+        "{}",
+        tested.text
+    );
+}
+
 #[test]
 fn a_port_in_use_is_named() {
     let server = with(&["-a", "127.0.0.1", "-p", "-1"]);

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use super::{Conditioning, Number, Part, Port, each, literal, needed, number, span, whole, word};
+use super::{
+    Conditioning, Number, Part, Port, each, in_order, literal, needed, number, span, whole, word,
+};
 use crate::report::{Report, set, split_host_port};
 use crate::unsupported::Block;
 use crate::value::{Map, Value};
@@ -216,6 +218,7 @@ impl Register {
         }
         let address = needed(address, "address (counted from 0)", at, report)?;
         it.address = u16::try_from(address).ok()?;
+        in_order(it.min, it.max, at, report);
         it.subject = needed(subject, "subject", at, report)?;
         Some(it)
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Conditioning, Number, Part, literal, needed, number, span, whole, word};
+use super::{Conditioning, Number, Part, in_order, literal, needed, number, span, whole, word};
 use crate::report::{Report, set};
 use crate::unsupported::Block;
 use crate::value::{Entry, Map, Value};
@@ -171,6 +171,7 @@ impl Sensor {
                 }
             }
         }
+        in_order(it.min, it.max, at, report);
         it.subject = needed(subject, "subject", at, report)?;
         it.name = name.unwrap_or_else(|| it.subject.clone());
         it.driver = place.driver(at, report)?;

@@ -94,6 +94,15 @@ fn what_is_wrong_is_refused_with_its_line_and_a_remedy() {
             "deadband is negative",
         ),
         (
+            "sensors: [ { driver: w1, id: a, subject: a, min: 9, max: 1 } ]",
+            "min (9) is more than max (1) (exchange them)",
+        ),
+        (
+            "modbus: [ { tcp: \"a:502\", unit: 1, registers: [ { address: 1, subject: a, \
+             min: 2.5, max: -1 } ] } ]",
+            "min (2.5) is more than max (-1)",
+        ),
+        (
             "sensors: [ { driver: w1, id: a, subject: a, latest: \"a.b\" } ]",
             "no name of a bucket",
         ),

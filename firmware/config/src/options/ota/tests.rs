@@ -126,3 +126,26 @@ fn a_web_server_is_asked_now_and_then() {
         (10, Some("/ca.pem"))
     );
 }
+
+#[test]
+fn the_boxs_own_user_is_in_the_file() {
+    let said = |more: &str, user: &str| {
+        let text = format!("{}\n{more}", block(&format!("user: {user}, password: x")));
+        let config = load_text(&text, "x.conf", &Nothing).unwrap().config;
+        config
+            .check()
+            .map_or_else(|wrong| wrong.to_string(), |()| String::new())
+    };
+    let wrong = "x.conf:1:1: the box's own user \"b\", named by ota, is not in this file (add it \
+                 to a list of users)";
+    for users in [
+        "authorization { users: [ { user: a, password: x } ] }",
+        "authorization { user: a, password: x }",
+        "accounts { A { users: [ { user: a, password: x } ] } }",
+    ] {
+        assert_eq!(said(users, "a"), "", "{users}");
+        assert_eq!(said(users, "b"), wrong, "{users}");
+    }
+    // Nobody is asked who they are.
+    assert_eq!(said("", "b"), "");
+}
