@@ -133,10 +133,10 @@ impl Broker {
         let name: Box<str> = name.into();
         let (asker, to) = (response.account, response.to.clone());
         let threshold = response.service.threshold;
-        let open = &mut self.account_state(exporter)?.sharing.responses.open;
-        if open.is_empty() {
-            let at = self.now.mono + threshold;
-            self.timers.set(Alarm::Responses(exporter), at);
+        // Another service's answers may be waited for longer.
+        let (alarm, at) = (Alarm::Responses(exporter), self.now.mono + threshold);
+        if self.timers.get(&alarm).is_none_or(|set| at < set) {
+            self.timers.set(alarm, at);
         }
         let responses = &mut self.account_state(exporter)?.sharing.responses;
         responses.open_bytes += subjects_bytes(&response, &name);

@@ -208,6 +208,40 @@ fn late_answers_find_nobody() {
     assert_eq!(world.read(b), "");
 }
 
+/// spec: nats-server v2.15.1 server/accounts.go `setResponseThresholdTimer`, one for each export
+#[test]
+fn late_answers_find_nobody_while_others_are_waited_for_longer() {
+    let within = |seconds| ServiceExport {
+        threshold: Some(Duration::from_secs(seconds)),
+        ..ServiceExport::default()
+    };
+    let mut world = world(vec![
+        account(
+            "A",
+            vec![service("slow", within(120)), service("quick", within(5))],
+            vec![],
+        ),
+        account(
+            "B",
+            vec![],
+            vec![
+                import(SERVICE, "A", "slow", "slow"),
+                import(SERVICE, "A", "quick", "quick"),
+            ],
+        ),
+    ]);
+    let (a, b) = (client(&mut world, "a"), client(&mut world, "b"));
+    world.say(a, "SUB * 1\r\n");
+    world.say(b, "SUB in.* 1\r\nPUB slow in.1 0\r\n\r\n");
+    let slow = reply_of(&world.read(a));
+    world.say(b, "PUB quick in.2 0\r\n\r\n");
+    let quick = reply_of(&world.read(a));
+    world.pass(Duration::from_secs(6));
+    world.read(b);
+    world.say(a, &format!("PUB {quick} 1\r\nx\r\nPUB {slow} 1\r\ny\r\n"));
+    assert_eq!(world.read(b), "MSG in.1 1 1\r\ny\r\n");
+}
+
 #[test]
 fn a_request_passes_several_accounts() {
     let plan = ServiceExport::default;
