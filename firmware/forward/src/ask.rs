@@ -13,6 +13,9 @@ pub(crate) const MARKS: &str = "FROND_FORWARD";
 
 /// That a stream of this name is this product's, and which way it goes.
 const SIGN: &str = "frond.forward";
+/// The mark, where the disk has no room for it as a message: a configuration is written like an ack
+/// or a removal, for which there is always room.
+const MARK: &str = "frond.forward.mark";
 
 /// There is no such stream.
 pub(crate) const NO_STREAM: u64 = 10_059;
@@ -57,7 +60,7 @@ pub(crate) fn added_bytes(setup: &Setup) -> usize {
 }
 
 /// What is kept here. What could not be sent on is not taken in the first place.
-pub(crate) fn own(setup: &Setup) -> Vec<u8> {
+pub(crate) fn own(setup: &Setup, mark: Option<&str>) -> Vec<u8> {
     let options = &setup.options;
     let most = setup.payload_max.saturating_sub(added_bytes(setup) as u64);
     let most = most.clamp(1, i32::MAX.unsigned_abs().into());
@@ -71,12 +74,16 @@ pub(crate) fn own(setup: &Setup) -> Vec<u8> {
         Order::Latest => 1,
         Order::Oldest | Order::Newest => -1,
     };
+    let metadata = match mark {
+        None => json!({ SIGN: "from" }),
+        Some(mark) => json!({ SIGN: "from", MARK: mark }),
+    };
     bytes(&json!({
         "name": options.name, "subjects": options.subjects, "storage": "file",
         "retention": "limits", "discard": discard, "max_bytes": max_bytes,
         "max_msgs_per_subject": per_subject, "num_replicas": 1, "allow_direct": true,
         "max_msg_size": most, "description": format!("kept until it is at the hub {}", options.to.domain),
-        "metadata": { SIGN: "from" },
+        "metadata": metadata,
     }))
 }
 
@@ -205,6 +212,8 @@ pub(crate) fn pub_ack(payload: &[u8], stream: &str, domain: &str) -> Option<Resu
 pub(crate) struct Info {
     pub(crate) created: String,
     pub(crate) is_ours: bool,
+    /// The mark that its configuration has.
+    pub(crate) mark: Option<String>,
     pub(crate) subjects: Vec<String>,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
@@ -223,6 +232,7 @@ impl Info {
         Self {
             created: text(&json["created"]),
             is_ours: sign.is_string(),
+            mark: config["metadata"][MARK].as_str().map(str::to_owned),
             subjects: subjects.into_iter().flatten().map(text).collect(),
             messages: number("messages"),
             bytes: number("bytes"),

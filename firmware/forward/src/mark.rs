@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Mark {
+    /// Counts what was written: the greater one of two is newer.
+    pub(crate) count: u64,
     /// When the hub's stream was made: another one is another story.
     pub(crate) hub_created: String,
     /// Up to which of its sequences nothing is kept here any more.
@@ -52,6 +54,12 @@ impl Mark {
     pub(crate) fn has_spent(&self, spent: &BTreeMap<Timestamp, u64>) -> bool {
         let all = spent.iter().map(|(since, used)| (since.as_nanos(), *used));
         self.spent.iter().copied().eq(all)
+    }
+
+    /// The newer one of those that are of the stream of this box that was made then.
+    pub(crate) fn newest(own_created: &str, all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let of_it = all.into_iter().filter(|it| it.own_created == own_created);
+        of_it.max_by_key(|it| it.count)
     }
 
     pub(crate) fn to_json(&self) -> Vec<u8> {

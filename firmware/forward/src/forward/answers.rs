@@ -22,7 +22,9 @@ impl Forward {
         match kind {
             "d" if !is_nobody => return self.removed(number, answer()),
             "x" => return self.evicted(number),
-            "m" if is_nobody || answer().is_err() => return self.mark_failed(),
+            "m" if is_nobody => return self.mark_failed(),
+            "m" => return self.mark_written(answer().err()),
+            "u" if !is_nobody && answer().is_ok() => return self.mark_is_kept(number),
             "a" if is_nobody => return self.nobody(turn, number),
             "a" if turn != self.turn => return self.acked_late(turn, number, message.payload),
             _ => {}

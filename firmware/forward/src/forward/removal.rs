@@ -1,5 +1,6 @@
 //! What arrived at the hub is removed here, and how far that is, is kept.
 
+use super::setup::Step;
 use super::{Forward, Marking, Phase};
 use crate::ask::{self, Fault};
 use crate::io::Level;
@@ -84,8 +85,46 @@ impl Forward {
             has_failed: false,
             next: None,
         };
+        self.mark.count += 1;
         let subject = ask::mark_subject(&self.setup);
         self.ask(subject, self.mark.to_json(), "m", settled);
+    }
+
+    /// The hub's stream is another one: nothing is sent before that is on the disk.
+    pub(super) fn write_mark(&mut self, last: u64, is_full: bool) {
+        self.mark.count += 1;
+        self.set_out(Step::WriteMark { last, is_full });
+    }
+
+    /// This box's stream, made as the block says.
+    pub(super) fn own_with(&self, mark: Option<&str>) -> (String, Vec<u8>) {
+        let subject = self.own_api(&format!("STREAM.UPDATE.{}", self.setup.options.name));
+        (subject, ask::own(&self.setup, mark))
+    }
+
+    /// The same with the mark.
+    pub(super) fn own_with_mark(&self) -> (String, Vec<u8>) {
+        let mark = self.mark.to_json();
+        self.own_with(str::from_utf8(&mark).ok())
+    }
+
+    /// A mark is part of this box's stream: what it says need not be written another time.
+    pub(super) fn mark_is_kept(&mut self, hub_seq: u64) {
+        self.marking.has_failed &= self.marking.hub_seq != hub_seq;
+    }
+
+    /// Where there is no room for it, it becomes part of this box's stream.
+    pub(super) fn mark_written(&mut self, fault: Option<Fault>) {
+        match fault {
+            None => {}
+            Some(fault) if fault.is_for_room() => {
+                self.marking.has_failed = true;
+                self.mark.count += 1;
+                let (subject, body) = self.own_with_mark();
+                self.ask(subject, body, "u", self.marking.hub_seq);
+            }
+            Some(_) => self.mark_failed(),
+        }
     }
 
     /// One that was not written is written again soon, to a stream that is made if it is not there.

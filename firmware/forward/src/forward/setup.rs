@@ -38,6 +38,8 @@ pub(super) enum Step {
     /// Where the hub's stream began for this box. Nothing is sent before that is on the disk.
     WriteMark {
         last: u64,
+        /// The disk has no room for a message.
+        is_full: bool,
     },
     /// What the messages of the hub after those that are settled are.
     Scan {
@@ -159,12 +161,9 @@ impl Forward {
             }
             Step::MakeOwn => (
                 self.own_api(&format!("STREAM.CREATE.{name}")),
-                ask::own(&self.setup),
+                ask::own(&self.setup, None),
             ),
-            Step::MendOwn => (
-                self.own_api(&format!("STREAM.UPDATE.{name}")),
-                ask::own(&self.setup),
-            ),
+            Step::MendOwn => self.own_with(self.own.mark.as_deref()),
             Step::ReadMark | Step::ReadFormerMark => {
                 let subject = if step == Step::ReadMark {
                     ask::mark_subject(&self.setup)
@@ -192,6 +191,7 @@ impl Forward {
                 let body = ask::hubs(&self.hub_stream, &self.prefix, &self.setup.server_name);
                 (self.hub_api(&what), body)
             }
+            Step::WriteMark { is_full: true, .. } => self.own_with_mark(),
             Step::WriteMark { .. } => (ask::mark_subject(&self.setup), self.mark.to_json()),
             Step::Scan { from, last, .. } => return self.scan(from, last),
         };
@@ -280,7 +280,10 @@ impl Forward {
         };
         match (step, answer) {
             (Step::Marks, _) => self.set_out(Step::LookAtOwn),
-            (Step::LookAtOwn, Ok(json)) if Info::of(&json).is_ours => self.set_out(Step::MendOwn),
+            (Step::LookAtOwn, Ok(json)) if Info::of(&json).is_ours => {
+                self.own = Info::of(&json);
+                self.set_out(Step::MendOwn);
+            }
             (Step::LookAtOwn, Ok(_)) => {
                 let text = "there is a stream of this name that no forward block made";
                 self.failed(Step::LookAtOwn, text);
@@ -298,11 +301,13 @@ impl Forward {
                 self.set_out(Step::LookAgain);
             }
             // Somebody removed it since.
-            (Step::MendOwn | Step::Watch | Step::LookAgain, Err(fault))
-                if fault.code == ask::NO_STREAM =>
-            {
-                self.failed(Step::Marks, &fault.text);
-            }
+            (
+                Step::MendOwn
+                | Step::Watch
+                | Step::LookAgain
+                | Step::WriteMark { is_full: true, .. },
+                Err(fault),
+            ) if fault.code == ask::NO_STREAM => self.failed(Step::Marks, &fault.text),
             (Step::LookAgain, Ok(json)) => {
                 self.own = Info::of(&json);
                 self.set_out(Step::LookAtHub);
@@ -313,9 +318,12 @@ impl Forward {
                 self.set_out(Step::MakeHub);
             }
             (Step::LookAtHub | Step::MakeHub, Ok(json)) => self.hub_is(&Info::of(&json)),
-            (Step::WriteMark { last }, Ok(_)) => {
+            (Step::WriteMark { last, .. }, Ok(_)) => {
                 self.marking.hub_seq = last;
                 self.run(last);
+            }
+            (Step::WriteMark { last, .. }, Err(fault)) if fault.is_for_room() => {
+                self.write_mark(last, true);
             }
             // Their answers are those of `scanned`.
             (Step::Scan { .. }, _) => {}
@@ -371,9 +379,14 @@ impl Forward {
             Err(fault) if fault.is_no_message() => Mark::default(),
             Err(fault) => return self.failed(Step::ReadMark, &fault.text),
         };
-        self.meter.resume(&read.spent());
-        self.mark = if read.own_created == self.own.created {
-            read
+        let more = self.own.mark.as_deref();
+        let more = more.and_then(|it| Mark::of_json(it.as_bytes()));
+        let spent = read.spent();
+        let newest = Mark::newest(&self.own.created, more.into_iter().chain([read]));
+        self.meter
+            .resume(&newest.as_ref().map_or(spent, Mark::spent));
+        self.mark = if let Some(newest) = newest {
+            newest
         } else {
             // The stream here is a new one: nothing of it was ever sent, and nothing of the former
             // one is to be removed from it.
@@ -405,7 +418,7 @@ impl Forward {
             self.mark.set_spent(self.meter.spent());
             self.uncertain.clear();
             let last = info.last_seq;
-            return self.set_out(Step::WriteMark { last });
+            return self.write_mark(last, false);
         }
         let last = info.last_seq;
         if last == floor {

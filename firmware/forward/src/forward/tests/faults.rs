@@ -453,3 +453,44 @@ fn a_mark_of_the_version_before_counts() {
     all.sort_unstable();
     assert!(all.into_iter().eq(0..100));
 }
+
+/// What is on a full disk is what makes it full: it goes to a hub that was never seen, and once.
+#[test]
+fn a_full_disk_is_emptied_into_a_hub_that_was_never_seen() {
+    let mut world = World::new(options(Order::Oldest), 7);
+    world.is_up = false;
+    world.live(secs(1));
+    for n in 0..200 {
+        world.publish("a.x", &n.to_string());
+    }
+    world.is_full = true;
+    world.restart();
+    world.live(secs(1));
+    world.is_up = true;
+    while world.hub.len() < 150 {
+        if world.step(1) {
+            let at = world.block.deadline().unwrap();
+            world.pass(at.since(world.now.mono).max(Duration::from_millis(1)));
+        }
+    }
+    // The box dies with some of it on its way.
+    assert!(world.own.len() > 50, "{}", world.own.len());
+    world.restart();
+    world.live(secs(30));
+    assert!(
+        world.own.is_empty() && world.mark.is_none(),
+        "{}",
+        world.own.len()
+    );
+    let mut all: Vec<u32> = world.hubs().iter().map(|it| it.parse().unwrap()).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..200));
+    // There is room again: what it knows is kept as before, and counts.
+    world.is_full = false;
+    world.publish("a.x", "200");
+    world.live(secs(10));
+    assert!(world.mark.is_some() && world.hub.len() == 201);
+    world.restart();
+    world.live(secs(10));
+    assert_eq!(world.hub.len(), 201);
+}

@@ -26,6 +26,9 @@ pub(super) struct World {
     pub(super) mark: Option<Vec<u8>>,
     /// A version before this one wrote the mark.
     pub(super) is_mark_former: bool,
+    /// No message is kept here any more, and all else is.
+    pub(super) is_full: bool,
+    own_metadata: Value,
     pub(super) hub: Kept,
     pub(super) hub_last: u64,
     hub_ids: Vec<(u64, Option<String>)>,
@@ -108,6 +111,8 @@ impl World {
             own_created: 0,
             mark: None,
             is_mark_former: false,
+            is_full: false,
+            own_metadata: Value::Null,
             hub: Kept::new(),
             hub_last: 0,
             hub_ids: Vec::new(),
@@ -316,6 +321,7 @@ impl World {
         let what = letter.subject.strip_prefix("$JS.API.");
         let body: Value = serde_json::from_slice(&letter.payload).unwrap_or_default();
         let json = match what {
+            None if self.is_full => fault(10_023),
             None => {
                 self.mark = Some(letter.payload.clone());
                 self.is_mark_former = false;
@@ -324,6 +330,7 @@ impl World {
             Some("STREAM.CREATE.F" | "STREAM.UPDATE.F") => {
                 self.own_created += u32::from(!self.own_exists);
                 self.own_exists = true;
+                self.own_metadata = body["metadata"].clone();
                 self.own_info()
             }
             Some("STREAM.INFO.F") if self.own_exists => self.own_info(),
@@ -430,7 +437,7 @@ impl World {
             .sum();
         json!({
             "created": format!("2026-01-01T00:00:{:02}.5Z", self.own_created),
-            "config": {"metadata": {"frond.forward": "from"}},
+            "config": {"metadata": self.own_metadata},
             "state": {
                 "messages": self.own.len(), "bytes": bytes, "last_seq": self.own_last,
                 "first_seq": self.own.keys().next().copied().unwrap_or(self.own_last + 1),
