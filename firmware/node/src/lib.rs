@@ -12,6 +12,7 @@ mod cluster;
 mod gateway;
 mod io;
 mod lame_duck;
+mod left_over;
 mod limits;
 mod lines;
 mod links;

@@ -14,6 +14,9 @@ impl Node {
     /// # Errors
     /// Why it is refused; then nothing changed.
     pub fn reload(&mut self, now: Now, new: &Config) -> Result<(), String> {
+        let mut with_left_over = new.clone();
+        self.deny_left_over(&mut with_left_over);
+        let new = &with_left_over;
         let changes =
             frond_config::changes(&self.config, new).map_err(|refused| refused.to_string())?;
         let authority = crate::authority(new).map_err(|errors| errors.to_string())?;

@@ -58,7 +58,9 @@ impl Forwards {
         let blocks = blocks.collect();
         for gone in former {
             let name = &gone.setup.options.name;
-            tracing::info!("forward {name}: ended; its stream stays as it is");
+            tracing::info!(
+                "forward {name}: ended; its stream goes on to keep what is published here"
+            );
         }
         *self.0.borrow_mut() = blocks;
     }

@@ -78,19 +78,25 @@ impl Config {
     /// What a block keeps is what is said on this box: what other boxes of the account say, they
     /// keep and forward themselves, and where they are with it.
     pub(crate) fn deny_forwarded(&mut self) {
-        for forward in &self.forwards {
-            let Some(account) = self.remote_of(forward).map(|it| it.account.clone()) else {
-                continue;
-            };
-            let remotes = self.leafnodes.remotes.iter_mut();
-            for remote in remotes.filter(|it| it.account == account) {
-                let marks = FORWARD_MARKS.to_owned();
-                let denied = forward.subjects.iter().chain([&marks]);
-                for subject in denied {
-                    add(&mut remote.deny_imports, subject);
-                }
-                add(&mut remote.deny_exports, &marks);
+        let of = |forward: &Forward| {
+            let account = self.remote_of(forward)?.account.clone();
+            Some((account, forward.subjects.clone()))
+        };
+        let all: Vec<_> = self.forwards.iter().filter_map(of).collect();
+        for (account, subjects) in all {
+            self.deny_kept(&account, &subjects);
+        }
+    }
+
+    /// What a block of an account keeps is said on this box only.
+    pub fn deny_kept(&mut self, account: &str, subjects: &[String]) {
+        let marks = FORWARD_MARKS.to_owned();
+        let remotes = self.leafnodes.remotes.iter_mut();
+        for remote in remotes.filter(|it| it.account == account) {
+            for subject in subjects.iter().chain([&marks]) {
+                add(&mut remote.deny_imports, subject);
             }
+            add(&mut remote.deny_exports, &marks);
         }
     }
 

@@ -4,6 +4,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use futures_util::StreamExt as _;
+
 use super::*;
 
 /// Publishes bytes as they are, with an ack: header and payload.
@@ -206,4 +208,52 @@ async fn an_outage_is_not_charged() {
         (&told["budget_used"], &told["state"]),
         (&before, &"hub_away".into())
     );
+}
+
+/// Without its block a stream keeps what is said here, and nothing of what other boxes say.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_lost_its_block_hears_no_other_box() {
+    for kind in [Kind::Real, Kind::Hub] {
+        let mut it = Box::start(kind, &block(""));
+        let port = it.line.port();
+        let http = format!("127.0.0.1:{}", free_port());
+        let text = config(port, &http, "", "");
+        let other = Server::start(Kind::Leaf, &Pair::setup("other", &text));
+        it.is("settled");
+        let client_at = it.leaf.addr();
+        let setup = |block: &str| {
+            let more = config(port, &it.http, block, "");
+            format!(
+                "server_name: shop\nlisten: \"{client_at}\"\n\
+                 jetstream {{ store_dir: \"$DIR/js\", domain: shop }}\n{more}\n"
+            )
+        };
+        let (without, with) = (setup(""), setup(&block("")));
+        it.leaf.reload(&without);
+        wait_for("no block", BOUND, || it.told().is_none().then_some(()));
+        let strange = client(&other).await;
+        for is_restarted in [false, true] {
+            if is_restarted {
+                it.leaf.terminate();
+                it.leaf.restart();
+            }
+            let leaf = client(&it.leaf).await;
+            let mut marks = leaf.subscribe("mark").await.unwrap();
+            leaf.flush().await.unwrap();
+            // What is said there comes here in order, as soon as the line is up.
+            wait_for_async("the line", BOUND, async || {
+                strange.publish("sales.a", "strange".into()).await.ok()?;
+                strange.publish("mark", "".into()).await.ok()?;
+                let one = tokio::time::timeout(Duration::from_millis(300), marks.next()).await;
+                one.ok().flatten().map(|_| ())
+            })
+            .await;
+        }
+        let leaf = client(&it.leaf).await;
+        say(&leaf, "sales.a", 0..3).await;
+        it.leaf.reload(&with);
+        it.until("its own", |told| told["arrived_messages"] == 3);
+        let hub = client(&it.hub).await;
+        assert_eq!(at_hub(&hub).await, ["0", "1", "2"], "{kind:?}");
+    }
 }
