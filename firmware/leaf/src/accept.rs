@@ -9,6 +9,7 @@ use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
 use crate::gate::{Gate, Role};
 use crate::listener::Listener;
 use crate::replies::Replies;
+use crate::reserved::Names;
 use crate::session::{Handled, Session, Terms, border, deny_jetstream, pace};
 use crate::solicit::loop_text;
 use crate::trouble::printable;
@@ -208,6 +209,14 @@ impl Accept {
         }
         gate.deny_sending(connect.deny_pub.iter().map(String::as_str));
         deny_jetstream(&mut gate, &*up, account, &connect.domain);
+        if let Some(reserved) = self.listener.reserved.as_ref().filter(|_| !connect.is_hub) {
+            let names = Names {
+                name: &connect.name,
+                id: &connect.server_id,
+                user: &connect.user,
+            };
+            gate.own_only(reserved.own_of(&up.account_name(account), permissions, names));
+        }
         let rule = permissions.and_then(|permissions| permissions.allow_responses);
         let own = &self.listener;
         let own = (own.ping_interval, own.pings_outstanding_max);

@@ -24,6 +24,23 @@ pub(crate) struct Gate {
     send_denied: Vec<Box<str>>,
     /// Never asked for; a spoke doesn't take it either.
     receive_denied: Vec<Box<str>>,
+    /// What of these we are sent is only of the spoke's own.
+    own_only: Vec<OwnOnly>,
+}
+
+/// What a spoke says under some names only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnOnly {
+    /// Whatever the name.
+    pub(crate) all: Box<str>,
+    /// Those of its own names.
+    pub(crate) own: Vec<Box<str>>,
+}
+
+impl OwnOnly {
+    fn permits(&self, subject: &str) -> bool {
+        !matches(&self.all, subject) || self.own.iter().any(|own| matches(own, subject))
+    }
 }
 
 impl Gate {
@@ -40,6 +57,7 @@ impl Gate {
             },
             send_denied: Vec::new(),
             receive_denied: Vec::new(),
+            own_only: Vec::new(),
         }
     }
 
@@ -64,6 +82,12 @@ impl Gate {
     ) {
         self.receive_denied
             .extend(filters.into_iter().map(Into::into));
+    }
+
+    /// What the peer says under its own names only. It is not told: its server asks for nothing of
+    /// that, and what it sends all the same is dropped.
+    pub(crate) fn own_only(&mut self, only: Vec<OwnOnly>) {
+        self.own_only = only;
     }
 
     /// Whether a message on `subject` may be sent to the peer.
@@ -95,7 +119,10 @@ impl Gate {
         let routed = inner.len() != subject.len();
         is_internal_reply(inner)
             || match self.role {
-                Role::Hub => permits(&self.receive, inner),
+                Role::Hub => {
+                    permits(&self.receive, inner)
+                        && self.own_only.iter().all(|only| only.permits(inner))
+                }
                 Role::Spoke => {
                     routed
                         || (permits(&self.receive, inner) && !denied(&self.receive_denied, inner))

@@ -20,6 +20,7 @@ mod files;
 mod health;
 pub mod limits;
 mod record;
+pub mod report;
 mod seal;
 mod signed;
 mod start;

@@ -68,5 +68,7 @@ pub const RESTART_MAX: Duration = Duration::from_secs(30);
 pub const CLOCK_AHEAD_MAX_S: i64 = 10 * 366 * 86_400;
 /// Letters of what a box chooses at random for an attempt.
 pub const NONCE_LETTERS: usize = 64;
+/// Letters of the signature of what a box says of itself: base64url of 64 bytes.
+pub const SIGNATURE_LETTERS: usize = 86;
 /// Bytes of what a hub confirms.
 pub const CONFIRMATION_BYTES_MAX: usize = 512;

@@ -49,6 +49,10 @@ impl Alarm {
         Self::new("cloned", Level::Bad, "")
     }
 
+    pub(crate) fn stranger() -> Self {
+        Self::new("stranger", Level::Bad, "")
+    }
+
     /// What a box's own words tell.
     pub(crate) fn of(status: &Status, now_s: i64) -> Vec<Self> {
         let mut alarms = Vec::new();

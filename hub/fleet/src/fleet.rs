@@ -8,7 +8,7 @@ use crate::limits::{ANSWER_BYTES_MAX, PAGE_BOXES, SILENT_SECONDS, WITHDRAWALS_MA
 use crate::plan::Freight;
 use crate::rollout::Want;
 use crate::{
-    BoxView, Boxes, Bucket, FleetView, Input, Leaf, LeafView, Output, Phase, Plan, Question,
+    BoxView, Boxes, Bucket, FleetView, Input, Leaf, LeafView, Output, Phase, Pin, Plan, Question,
     Refused, Rollout, RolloutView,
 };
 
@@ -16,7 +16,7 @@ mod driving;
 #[cfg(test)]
 mod tests;
 
-use driving::{BundleIs, Errand, wake};
+use driving::{BundleIs, Errand, Former, wake};
 
 /// The boxes of a hub, and the one rollout there may be.
 #[derive(Debug)]
@@ -39,6 +39,12 @@ pub struct Fleet {
     looked_s: i64,
     /// Who is told next, or what is taken away.
     wants: VecDeque<Want>,
+    /// Saves of the rollout that were put, and the last one that is on the hub's disk.
+    saves: (u64, u64),
+    /// Who waits to be told waits for that save, which says so.
+    told_by: u64,
+    /// What was there before the rollout that is yet to be written down.
+    former: Option<Former>,
     /// When the rollout was last written down, in seconds since 1970; whether it changed since.
     saved_s: i64,
     saved_phase: Option<Phase>,
@@ -71,6 +77,9 @@ impl Fleet {
             withdrawals_left: WITHDRAWALS_MAX,
             looked_s: i64::MIN,
             wants: VecDeque::new(),
+            saves: (0, 0),
+            told_by: 0,
+            former: None,
             saved_s: i64::MIN,
             saved_phase: None,
             is_dirty: false,
@@ -88,12 +97,7 @@ impl Fleet {
                 self.leaves.take(&name, &said);
             }
             Input::Lines(lines) => self.see(lines),
-            Input::Report { name, said, .. } if said.is_empty() => self.boxes.forget(&name),
-            Input::Report { name, seen_s, said } => {
-                self.boxes.take(&name, seen_s, &said);
-                let attempt = self.boxes.attempt(&name);
-                self.out.extend(attempt.map(Output::Confirm));
-            }
+            Input::Report { name, seen_s, said } => self.hear(now_s, &name, seen_s, &said),
             Input::CaughtUp => self.is_caught_up = true,
             Input::Kept { rollout, bundle } => self.go_on_with(&rollout, bundle),
             Input::Asked(ask, question) => {
@@ -179,6 +183,34 @@ impl Fleet {
         plain.map(move |it| LeafView::of(it, now_s))
     }
 
+    fn hear(&mut self, now_s: i64, name: &str, seen_s: i64, said: &[u8]) {
+        if let Some(name) = Pin::name_of(name) {
+            return self.boxes.take_pin(name, said);
+        }
+        if said.is_empty() {
+            return self.boxes.forget(name);
+        }
+        if !self.boxes.take(name, seen_s, said) {
+            return;
+        }
+        let attempt = self.boxes.attempt(name);
+        self.out.extend(attempt.map(Output::Confirm));
+        // Before that it is not known what the registry has of its key.
+        if !self.is_caught_up {
+            return;
+        }
+        if let Some((key, value)) = self.boxes.pin_to_put(name, now_s) {
+            self.out.push_back(Output::Put {
+                // Nobody waits for it: it is written again.
+                ticket: 0,
+                bucket: Bucket::Registry,
+                key,
+                value: Some(value.into()),
+                replaces: None,
+            });
+        }
+    }
+
     fn see(&mut self, lines: Vec<Leaf>) {
         for (key, said) in self.leaves.see(lines) {
             self.out.push_back(Output::Put {
@@ -187,6 +219,7 @@ impl Fleet {
                 bucket: Bucket::Registry,
                 key,
                 value: Some(said.into()),
+                replaces: None,
             });
         }
     }
@@ -212,7 +245,7 @@ impl Fleet {
             Question::Rollout => self.shown(now_s),
             Question::Start(plan, bundle) => self.start(now_s, *plan, bundle),
             Question::Pause(by) => self.change(now_s, |it| it.pause(&by).map(|()| Vec::new())),
-            Question::Resume => self.change(now_s, |it| it.resume().map(|()| Vec::new())),
+            Question::Resume => self.change(now_s, |it| it.resume().map(|()| it.tell_again())),
             Question::Abort(by) => self.change(now_s, |it| it.abort(&by)),
         }
     }
@@ -238,8 +271,11 @@ impl Fleet {
         let rollout = Rollout::begin(freight, plan, &self.boxes, now_s);
         let rollout = rollout.map_err(|why| refused(400, &why))?;
         let (version, all) = (rollout.version(), rollout.counts().all);
-        self.rollout = Some(rollout);
-        self.bundle = Some(bundle.into());
+        self.former = Some(Former {
+            rollout: self.rollout.replace(rollout),
+            bundle: self.bundle.replace(bundle.into()),
+            saved_phase: self.saved_phase.take(),
+        });
         self.bundle_is = BundleIs::New;
         self.withdrawals_left = WITHDRAWALS_MAX;
         self.is_dirty = true;
@@ -280,9 +316,11 @@ impl Fleet {
         self.bundle = Some(bundle.into());
         // It is as it was written down.
         self.saved_phase = Some(rollout.phase.clone());
-        // What was to be taken back may not be yet.
+        // What was to be taken back may not be yet, nor may those be told who were to be.
         if matches!(rollout.phase, Phase::Stopped(_) | Phase::Aborted(_)) {
             self.wants.extend(rollout.withdraw());
+        } else {
+            self.wants.extend(rollout.tell_again());
         }
         self.rollout = Some(rollout);
     }

@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use serde::Deserialize as _;
+use serde::Serialize;
 
-use crate::limits::{BOXES_MAX, CLONED_SECONDS, SIGN_AGAIN_SECONDS, STARTS_MAX, STATUS_BYTES_MAX};
-use crate::{Alarm, Attempt, Status, words};
+use crate::limits::{BOXES_MAX, CLONED_SECONDS, SIGN_AGAIN_SECONDS, STARTS_MAX};
+use crate::pin::Pinned;
+use crate::word::Word;
+use crate::{Alarm, Attempt, Pin, Status, words};
 
 /// A box that once said something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,18 +14,37 @@ pub struct Known {
     pub seen_s: i64,
     /// What that was.
     pub status: Status,
+    /// The key that signed it.
+    signer: Option<String>,
     /// The starts it told of, the latest first.
     starts: VecDeque<String>,
+    /// The last word of each of its latest starts, by their numbers.
+    rounds: BTreeMap<u64, u64>,
     /// When an earlier start was heard again: two boxes have one name.
     cloned_s: Option<i64>,
+    /// When somebody else spoke under its name.
+    stranger_s: Option<i64>,
     /// The attempt that was signed last, and when.
     signed: (String, i64),
+}
+
+/// How far what is said under a name is to be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// Anybody may have said it.
+    Unsigned,
+    /// It is signed by whoever spoke first under that name.
+    Signed,
+    /// It is signed by the box whose code somebody typed in.
+    Claimed,
 }
 
 /// All boxes that ever said something, by their names.
 #[derive(Clone, Debug)]
 pub struct Boxes {
     known: BTreeMap<String, Known>,
+    pins: BTreeMap<String, Pinned>,
     /// Who says nothing for so many seconds is silent.
     silent_s: i64,
 }
@@ -34,27 +55,123 @@ impl Boxes {
     pub const fn new(silent_s: i64) -> Self {
         Self {
             known: BTreeMap::new(),
+            pins: BTreeMap::new(),
             silent_s,
         }
     }
 
-    /// A box said this of itself. What is no status is left alone.
-    pub fn take(&mut self, name: &str, seen_s: i64, said: &[u8]) {
-        if said.len() > STATUS_BYTES_MAX || !words::is_name(name) {
-            return;
+    /// Somebody said this of a box. What is no status is left alone, and so is what is not of its
+    /// key, once that is known; whether anything came of it.
+    pub fn take(&mut self, name: &str, seen_s: i64, said: &[u8]) -> bool {
+        let word = Word::read(said).filter(|_| words::is_name(name));
+        let Some(word) = word.filter(|_| self.has_room(name)) else {
+            return false;
+        };
+        if self.pins.get(name).map(|it| &*it.pin.identity) != word.key() {
+            if self.pins.contains_key(name) {
+                let known = self.known.entry(name.to_owned()).or_default();
+                known.stranger_s = Some(seen_s);
+                return false;
+            }
+        } else if word.key().is_none() {
+            return self.believe(name, seen_s, word);
         }
-        let Ok(mut said) = serde_json::from_slice(said) else {
-            return;
-        };
-        words::clean_all(&mut said);
-        let Ok(status) = Status::deserialize(said) else {
-            return;
-        };
-        if self.known.len() >= BOXES_MAX && !self.known.contains_key(name) {
-            return;
+        if !word.is_genuine(name) {
+            return false;
         }
         let known = self.known.entry(name.to_owned()).or_default();
-        known.take(seen_s, status);
+        if let Some(pinned) = self.pins.get(name) {
+            known.forget_before(pinned.pin.start);
+        }
+        if !known.is_news(seen_s, word.turn()) {
+            return false;
+        }
+        self.pin(name, &word);
+        self.believe(name, seen_s, word)
+    }
+
+    fn believe(&mut self, name: &str, seen_s: i64, word: Word) -> bool {
+        let known = self.known.entry(name.to_owned()).or_default();
+        known.signer = word.key().map(str::to_owned);
+        known.take(seen_s, word.status);
+        true
+    }
+
+    fn has_room(&self, name: &str) -> bool {
+        self.known.len() < BOXES_MAX || self.known.contains_key(name)
+    }
+
+    /// From now on nobody but the owner of that key speaks under the name; and of a start before
+    /// this one it does not either.
+    fn pin(&mut self, name: &str, word: &Word) {
+        let (identity, start) = (word.key().unwrap_or_default(), word.status.start);
+        let pinned = self.pins.entry(name.to_owned()).or_insert_with(|| {
+            let identity = identity.to_owned();
+            Pinned::new(
+                Pin {
+                    identity,
+                    ..Pin::default()
+                },
+                false,
+            )
+        });
+        if pinned.pin.start < start {
+            (pinned.pin.start, pinned.is_kept) = (start, false);
+        }
+    }
+
+    /// What is to be put into the registry of the key of a box: where, and what.
+    pub(crate) fn pin_to_put(&mut self, name: &str, now_s: i64) -> Option<(String, Vec<u8>)> {
+        let put = self.pins.get_mut(name)?.put(now_s)?;
+        Some((Pin::key_of(name), put))
+    }
+
+    /// What is in the registry of the key of a box; empty: it was taken off the list.
+    pub(crate) fn take_pin(&mut self, name: &str, said: &[u8]) {
+        if said.is_empty() {
+            self.pins.remove(name);
+            self.known.remove(name);
+            return;
+        }
+        let pin = serde_json::from_slice::<Pin>(said).ok();
+        let is_new = !self.pins.contains_key(name);
+        let is_full = is_new && self.pins.len() >= BOXES_MAX;
+        let Some(pin) = pin.filter(|_| words::is_name(name) && !is_full) else {
+            return;
+        };
+        if let Some(known) = self.known.get_mut(name)
+            && known.signer.as_deref() != Some(&*pin.identity)
+        {
+            // It was believed of somebody else.
+            self.known.remove(name);
+        }
+        let mut kept = Pinned::new(pin, true);
+        if let Some(before) = self.pins.get(name).map(|it| &it.pin)
+            && before.identity == kept.pin.identity
+        {
+            // Somebody wrote it down who did not know all of it.
+            let more = Pin {
+                is_claimed: before.is_claimed || kept.pin.is_claimed,
+                start: before.start.max(kept.pin.start),
+                ..kept.pin.clone()
+            };
+            kept.is_kept = more == kept.pin;
+            kept.pin = more;
+        }
+        if let Some(known) = self.known.get_mut(name) {
+            known.forget_before(kept.pin.start);
+        }
+        self.pins.insert(name.to_owned(), kept);
+    }
+
+    /// How far a box is believed.
+    #[must_use]
+    pub fn trust(&self, name: &str) -> Trust {
+        match self.pins.get(name).map(|it| it.pin.is_claimed) {
+            None => Trust::Unsigned,
+            Some(false) => Trust::Signed,
+            Some(true) => Trust::Claimed,
+        }
     }
 
     /// What is on trial on a box, if it is to be signed now. What was signed may be lost on its
@@ -75,9 +192,12 @@ impl Boxes {
         })
     }
 
-    /// It was taken off the list.
+    /// Its last word was taken away. Anybody on its line can do that, so that whose key is known
+    /// stays on the list until its key is taken away.
     pub fn forget(&mut self, name: &str) {
-        self.known.remove(name);
+        if !self.pins.contains_key(name) {
+            self.known.remove(name);
+        }
     }
 
     /// One of them.
@@ -129,12 +249,44 @@ impl Boxes {
         if known.cloned_s.is_some_and(|at| now_s - at < CLONED_SECONDS) {
             alarms.push(Alarm::cloned());
         }
+        let strange_s = known.stranger_s.unwrap_or(i64::MIN);
+        if now_s.saturating_sub(strange_s) < CLONED_SECONDS {
+            alarms.push(Alarm::stranger());
+        }
         alarms.sort_by_key(|alarm| std::cmp::Reverse(alarm.level));
         alarms
     }
 }
 
 impl Known {
+    /// Whether a word that its key signed was not said before, nor is from an earlier start: that
+    /// is somebody who says it again, or a copy of the box when it has more to say than was heard.
+    fn is_news(&mut self, seen_s: i64, (start, round): (u64, u64)) -> bool {
+        let latest = self.rounds.last_key_value().map(|(start, _)| *start);
+        let oldest = self.rounds.first_key_value().map(|(start, _)| *start);
+        let is_known = self.rounds.get(&start);
+        let is_fresh = match is_known {
+            Some(last) => round > *last,
+            None => oldest.is_none_or(|oldest| start > oldest),
+        };
+        if is_fresh {
+            self.rounds.insert(start, round);
+            while self.rounds.len() > STARTS_MAX {
+                self.rounds.pop_first();
+            }
+        }
+        let is_latest = latest.is_none_or(|latest| start >= latest);
+        if is_fresh && !is_latest {
+            self.cloned_s = Some(seen_s);
+        }
+        is_fresh && is_latest
+    }
+
+    /// What is from before that start is old.
+    fn forget_before(&mut self, start: u64) {
+        self.rounds.entry(start).or_insert(0);
+    }
+
     /// A box that starts again never comes back to an earlier start: when that is heard, another
     /// box speaks under the same name.
     fn take(&mut self, seen_s: i64, status: Status) {
@@ -158,60 +310,4 @@ impl Known {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn codes(boxes: &Boxes, now_s: i64) -> Vec<&'static str> {
-        let known = boxes.get("till-7").unwrap();
-        let alarms = boxes.alarms(known, now_s);
-        alarms.iter().map(|alarm| alarm.code).collect()
-    }
-
-    #[test]
-    fn a_box_that_starts_again_is_no_copy_and_two_that_take_turns_are() {
-        let mut boxes = Boxes::new(300);
-        let say = |boxes: &mut Boxes, at, instance: &str| {
-            let said = format!("{{\"state\":\"idle\",\"instance\":\"{instance}\"}}");
-            boxes.take("till-7", at, said.as_bytes());
-        };
-        for (at, instance) in [(1, "a"), (2, "a"), (3, "b"), (4, "c")] {
-            say(&mut boxes, at, instance);
-            assert_eq!(codes(&boxes, at), [""; 0]);
-        }
-        say(&mut boxes, 5, "b");
-        assert_eq!(codes(&boxes, 5), ["cloned"]);
-        // Only one of them is left.
-        for at in 6..10 {
-            say(&mut boxes, at * 100, "b");
-        }
-        assert_eq!(codes(&boxes, 900), [""; 0]);
-    }
-
-    #[test]
-    fn an_attempt_is_signed_once_and_again_while_the_box_goes_on_asking() {
-        let mut boxes = Boxes::new(300);
-        let mut signed = |at, nonce: &str| {
-            let said = format!("{{\"trial\":{{\"digest\":\"d\",\"nonce\":\"{nonce}\"}}}}");
-            boxes.take("till-7", at, said.as_bytes());
-            boxes.attempt("till-7").map(|it| it.nonce)
-        };
-        assert_eq!(signed(10, "a").as_deref(), Some("a"));
-        assert_eq!(signed(11, "a"), None);
-        assert_eq!(signed(12, "b").as_deref(), Some("b"));
-        assert_eq!(signed(12 + SIGN_AGAIN_SECONDS, "b").as_deref(), Some("b"));
-        boxes.take("till-7", 99, b"{\"state\":\"idle\"}");
-        assert_eq!(boxes.attempt("till-7"), None);
-        assert_eq!(boxes.attempt("till-8"), None);
-    }
-
-    #[test]
-    fn who_says_nothing_is_silent_and_junk_is_nothing() {
-        let mut boxes = Boxes::new(300);
-        boxes.take("till-7", 1000, b"{\"state\":\"idle\",\"news\":1}");
-        boxes.take("till-7", 5000, b"junk");
-        assert_eq!(codes(&boxes, 1300), [""; 0]);
-        assert_eq!(codes(&boxes, 1301), ["silent"]);
-        boxes.forget("till-7");
-        assert!(boxes.is_empty());
-    }
-}
+mod tests;

@@ -49,7 +49,7 @@ pub const ANSWER_BYTES_MAX: usize = 512 * 1024;
 /// Bytes of a rollout as it is kept, for the same reason.
 pub const ROLLOUT_BYTES_MAX: usize = 900 * 1024;
 /// Bytes that a member of a rollout may come to need beside those it has at the start.
-pub const MEMBER_BYTES_MORE: usize = 48;
+pub const MEMBER_BYTES_MORE: usize = 70;
 /// A box that is silent, and was last heard within so many seconds of being told, did not bear it.
 pub const BORNE_SECONDS: i64 = 600;
 /// How often it is tried to take back what a box was told.

@@ -27,8 +27,8 @@ pub enum Input {
     },
     /// Somebody asks.
     Asked(u64, Question),
-    /// What came of a put.
-    Wrote(u64, Result<(), String>),
+    /// What came of a put: the sequence it was kept under.
+    Wrote(u64, Result<u64, Unwritten>),
     /// The deadline passed.
     Time,
 }
@@ -46,6 +46,9 @@ pub enum Output {
         key: String,
         /// The value; `None`: it is to be deleted.
         value: Option<Arc<[u8]>>,
+        /// Only in place of what was kept under that sequence; when it is not there any more,
+        /// somebody else put something, and that is as good as done.
+        replaces: Option<u64>,
     },
     /// An answer to somebody, as JSON.
     Answer(u64, Result<String, Refused>),
@@ -64,6 +67,26 @@ pub struct Attempt {
     pub digest: Option<String>,
     /// What the box chose for this attempt.
     pub nonce: String,
+}
+
+/// Why something was not put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unwritten {
+    /// In words.
+    pub why: String,
+    /// Whether it may be there all the same: nobody answered.
+    pub may_be_there: bool,
+}
+
+impl Unwritten {
+    /// The hub said no.
+    #[must_use]
+    pub const fn refused(why: String) -> Self {
+        Self {
+            why,
+            may_be_there: false,
+        }
+    }
 }
 
 /// Where something is put.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{MEMBER_BYTES_MORE, ROLLOUT_BYTES_MAX};
 use crate::plan::Freight;
-use crate::{Boxes, Plan};
+use crate::{Boxes, Plan, Trust};
 
 mod judging;
 mod steps;
@@ -59,6 +59,12 @@ pub struct Member {
     /// What it was told is not in its place any more.
     #[serde(default, skip_serializing_if = "is_not")]
     pub is_taken_back: bool,
+    /// The sequence under which the hub keeps what it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_seq: Option<u64>,
+    /// What it says is its own word: nobody else has the key of a box that was claimed.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_claimed: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -121,7 +127,10 @@ impl Rollout {
             })
             .collect();
         order.sort();
-        let order: Vec<_> = order.into_iter().map(|(.., name)| name).collect();
+        let order = order.into_iter().map(|(.., name)| name);
+        let is_claimed = |name: &String| boxes.trust(name) == Trust::Claimed;
+        let (claimed, others): (Vec<_>, Vec<_>) = order.partition(is_claimed);
+        let order = in_waves(&plan, &claimed, &others);
         if order.is_empty() {
             return Err("the registry knows no box that the bundle is for".to_owned());
         }
@@ -135,8 +144,20 @@ impl Rollout {
             fate: Fate::Untold,
             was_silent: false,
             is_taken_back: false,
+            is_claimed: false,
+            told_seq: None,
         };
-        let members = order.iter().map(|name| (name.clone(), untold.clone()));
+        let members = order.iter().map(|name| {
+            let is_claimed = is_claimed(name);
+            let untold = untold.clone();
+            (
+                name.clone(),
+                Member {
+                    is_claimed,
+                    ..untold
+                },
+            )
+        });
         let rollout = Self {
             freight,
             plan,
@@ -204,22 +225,15 @@ impl Rollout {
         self.counts_of(0, self.order.len())
     }
 
+    /// The same of those that were claimed, and of the others.
+    pub(crate) fn counts_by_claim(&self) -> [Counts; 2] {
+        let both = [true, false];
+        both.map(|is| counted(self.members.values().filter(|it| it.is_claimed == is)))
+    }
+
     /// The same of those from one place in the order to another.
     pub(crate) fn counts_of(&self, from: usize, to: usize) -> Counts {
-        let mut counts = Counts::default();
-        for member in self.members_of(from, to) {
-            counts.all += 1;
-            let is_told = member.told_s.is_some() || member.fate == Fate::Confirmed;
-            counts.told += usize::from(is_told);
-            match member.fate {
-                Fate::Untold => {}
-                Fate::Pending => counts.pending += 1,
-                Fate::Absent => counts.absent += 1,
-                Fate::Confirmed => counts.confirmed += 1,
-                Fate::Failed(_) | Fate::Late => counts.failed += 1,
-            }
-        }
-        counts
+        counted(self.members_of(from, to))
     }
 
     fn members_of(&self, from: usize, to: usize) -> impl Iterator<Item = &Member> {
@@ -229,8 +243,53 @@ impl Rollout {
 
     /// How many boxes have it after a wave.
     pub(crate) fn size(&self, wave: usize) -> usize {
-        let all = self.order.len();
-        let waves = self.plan.waves.iter().take(wave + 1);
-        waves.map(|it| it.size(all)).max().unwrap_or(all)
+        let claimed = self.members.values().filter(|it| it.is_claimed).count();
+        let others = self.order.len() - claimed;
+        [claimed, others]
+            .map(|all| share(&self.plan, wave, all))
+            .iter()
+            .sum()
     }
+}
+
+/// How many of so many boxes have it after a wave.
+fn share(plan: &Plan, wave: usize, all: usize) -> usize {
+    let waves = plan.waves.iter().take(wave + 1);
+    waves.map(|it| it.size(all).min(all)).max().unwrap_or(all)
+}
+
+/// Those that were claimed and the others each have their share of every wave: whoever makes boxes
+/// up changes nothing for those that were claimed.
+fn in_waves(plan: &Plan, claimed: &[String], others: &[String]) -> Vec<String> {
+    let mut order = Vec::with_capacity(claimed.len() + others.len());
+    for wave in 0..=plan.waves.len() {
+        for all in [claimed, others] {
+            let from = wave
+                .checked_sub(1)
+                .map_or(0, |it| share(plan, it, all.len()));
+            let to = match wave < plan.waves.len() {
+                true => share(plan, wave, all.len()),
+                false => all.len(),
+            };
+            order.extend(all.iter().take(to).skip(from).cloned());
+        }
+    }
+    order
+}
+
+fn counted<'a>(members: impl Iterator<Item = &'a Member>) -> Counts {
+    let mut counts = Counts::default();
+    for member in members {
+        counts.all += 1;
+        let is_told = member.told_s.is_some() || member.fate == Fate::Confirmed;
+        counts.told += usize::from(is_told);
+        match member.fate {
+            Fate::Untold => {}
+            Fate::Pending => counts.pending += 1,
+            Fate::Absent => counts.absent += 1,
+            Fate::Confirmed => counts.confirmed += 1,
+            Fate::Failed(_) | Fate::Late => counts.failed += 1,
+        }
+    }
+    counts
 }

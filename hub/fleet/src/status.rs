@@ -30,6 +30,10 @@ pub struct Status {
     pub clock_trusted: Option<bool>,
     /// Another one after each start.
     pub instance: Option<String>,
+    /// The number of the start, which grows.
+    pub start: u64,
+    /// The number of what it says since then.
+    pub round: u64,
     /// Its own key.
     pub identity: Option<String>,
     /// That it knows the code by which it is claimed, while nobody claimed it.

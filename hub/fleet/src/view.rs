@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use crate::limits::FAILURES_SHOWN_MAX;
-use crate::{Alarm, Boxes, Counts, Fate, Known, Leaf, Phase, Rollout, Status};
+use crate::{Alarm, Boxes, Counts, Fate, Known, Leaf, Phase, Rollout, Status, Trust};
 
 /// All boxes and the rollout, for people and machines.
 #[derive(Debug, Serialize)]
@@ -42,6 +42,8 @@ pub struct BoxView<'a> {
     pub seen_s: i64,
     /// Whether it still says something.
     pub is_silent: bool,
+    /// How far it is to be believed.
+    pub trust: Trust,
     /// What is wrong with it, the worst first.
     pub alarms: Vec<Alarm>,
     /// What became of it in the rollout.
@@ -106,6 +108,7 @@ impl<'a> BoxView<'a> {
             name,
             seen_s: known.seen_s,
             is_silent: boxes.is_silent(known, now_s),
+            trust: boxes.trust(name),
             alarms: boxes.alarms(known, now_s),
             fate: member.map(|it| &it.fate),
             status: &known.status,

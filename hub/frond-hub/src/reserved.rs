@@ -18,6 +18,15 @@ const CHANGES: [&str; 9] = [
     "STREAM.LEADER.STEPDOWN",
 ];
 
+/// How a leaf comes to a key: by its domain as a request.
+fn ways(key: &str) -> [String; 3] {
+    [
+        format!("$JS.API.{key}"),
+        format!("$JS.*.API.{key}"),
+        key.to_owned(),
+    ]
+}
+
 /// What boxes have no use for: they say how they are and follow their configuration. Nothing
 /// without a `fleet` block.
 pub(crate) fn reserved(config: &Config) -> Option<Reserved> {
@@ -26,7 +35,7 @@ pub(crate) fn reserved(config: &Config) -> Option<Reserved> {
     for bucket in [&fleet.bucket, &fleet.rollouts] {
         let key = format!("$KV.{bucket}.>");
         // By its domain a leaf reaches them as requests.
-        said.extend([format!("$JS.API.{key}"), format!("$JS.*.API.{key}"), key]);
+        said.extend(ways(&key));
     }
     for bucket in [&fleet.bucket, &fleet.registry, &fleet.rollouts] {
         let changes = CHANGES.iter().flat_map(|change| {
@@ -35,14 +44,18 @@ pub(crate) fn reserved(config: &Config) -> Option<Reserved> {
         });
         said.extend(changes);
     }
+    let reports = format!("$KV.{}.>", fleet.registry);
     let heard = [
         "$FROND.FLEET.*",
         "$SRV.*.frond-fleet",
         "$SRV.*.frond-fleet.>",
+        // What boxes say is for nobody who could say it again.
+        &reports,
     ];
     Some(Reserved {
         account: beside::home(config),
         said,
+        own: ways(&format!("$KV.{}.", fleet.registry)).into(),
         heard: heard.map(str::to_owned).into(),
         named: "$FROND.FLEET.".to_owned(),
     })

@@ -292,7 +292,9 @@ impl Guardian {
         if self.own_client.is_ok() {
             let status = self.describe(now);
             let on_trial = self.on_trial();
-            self.out.extend(self.reporter.say(&status, on_trial));
+            let identity = self.identity.as_ref();
+            self.out
+                .extend(self.reporter.say(status, on_trial, identity));
         }
     }
 
@@ -391,7 +393,7 @@ impl Steward for Guardian {
             soak: self.ota.soak,
             built_s: frond_runtime::RELEASED_SECONDS,
         };
-        self.be_somebody();
+        self.be_somebody(now);
         let version = boot.start.version();
         if version > 0 {
             let text = format!("ota: version {version} is run in place of the box's own file");

@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 
 use frond_account::nkey::{KeyPair, Role};
 use frond_ota::claim::{self, Side};
+use frond_ota::report;
 use serde_json::{Value, json};
 
 /// The key of this box, born when it is first asked for, and the code by which a hub's people
 /// claim it.
 #[derive(Debug)]
 pub(crate) struct Identity {
+    pair: KeyPair,
     public: String,
+    /// Which start of this box this is: greater than that of every one before; 0: of none.
+    start: u64,
     /// Nobody claimed it yet.
     code: Option<String>,
     code_at: PathBuf,
@@ -20,6 +24,7 @@ pub(crate) struct Identity {
 /// A line of a configuration, so that a leafnode's remote can include it.
 const SEED: &str = "identity.conf";
 const CODE: &str = "claim-code";
+const STARTS: &str = "starts";
 /// In place of the code, when it was used.
 const CLAIMED: &str = "claimed";
 
@@ -46,7 +51,9 @@ impl Identity {
         let code = code.map_err(|error| said(&code_at, error))?;
         let code = Some(code.trim().to_owned()).filter(|it| it != CLAIMED);
         Ok(Self {
+            start: 0,
             public: pair.public_key(),
+            pair,
             code,
             code_at,
         })
@@ -62,6 +69,21 @@ impl Identity {
         let code = self.code.as_deref();
         let proof = code.map(|code| claim::proof(code, Side::Box, device, &self.public));
         (json!(self.public), json!(proof))
+    }
+
+    /// This box starts, so many seconds after 1970 as far as it knows.
+    pub(crate) fn starts(&mut self, now_s: u64) {
+        self.start = started(&self.code_at.with_file_name(STARTS), now_s);
+    }
+
+    /// What this box says of itself, as nobody else can say it: an object that is not empty.
+    pub(crate) fn signed(&self, device: &str, object: &str) -> String {
+        report::sign(device, object, &self.pair)
+    }
+
+    /// Which start this is.
+    pub(crate) const fn start(&self) -> u64 {
+        self.start
     }
 
     /// Somebody says that this box is claimed; whether that is news.
@@ -82,6 +104,17 @@ impl Identity {
         self.code = None;
         Ok(true)
     }
+}
+
+/// The number of a start: the time, so that it goes on after what was kept was lost or brought back
+/// from elsewhere, and more than the last one where the clock is not set. A full
+/// disk is no reason to say nothing: such a start has it in memory only.
+fn started(path: &Path, now_s: u64) -> u64 {
+    let last = fs::read_to_string(path).ok();
+    let last: u64 = last.and_then(|it| it.trim().parse().ok()).unwrap_or(0);
+    let start = now_s.max(last.saturating_add(1));
+    let _ = replace(path, &start.to_string());
+    start
 }
 
 /// What is in a file that only its owner reads; it is made when it is not there.
@@ -129,7 +162,10 @@ mod tests {
     fn it_is_born_once_only_its_owner_reads_it_and_it_is_claimed_once() {
         let dir = tempfile::tempdir().unwrap();
         let mut first = Identity::of(dir.path()).unwrap();
-        let again = Identity::of(dir.path()).unwrap();
+        let mut again = Identity::of(dir.path()).unwrap();
+        first.starts(1000);
+        again.starts(1);
+        assert_eq!((first.start(), again.start()), (1000, 1001));
         assert_eq!(first.shown(), again.shown());
         for file in [SEED, CODE] {
             let mode = fs::metadata(dir.path().join(file)).unwrap().permissions();

@@ -7,11 +7,13 @@ use frond_runtime::steward::{Letter, Sight, Wish};
 use serde_json::{Map, Value, json};
 
 use super::hub::{Hub, status};
+use super::identity::Identity;
 
 /// Tells the hub how this box is. That the hub took it is its confirmation.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     hub: Hub,
+    device: String,
     /// Where to; without a registry the hub is only asked whether it is there.
     subject: Option<String>,
     ask: Option<String>,
@@ -34,6 +36,7 @@ impl Reporter {
         Self {
             ask: stream.map(|it| hub.api(&format!("STREAM.INFO.{it}"))),
             hub,
+            device: ota.device.clone(),
             subject,
             inbox: format!("{inbox}.a.r"),
             round: 0,
@@ -42,14 +45,19 @@ impl Reporter {
     }
 
     /// What to say now; nothing without a hub that would listen.
-    pub(crate) fn say(&mut self, status: &Value, on_trial: Option<Choice>) -> Option<Wish> {
+    pub(crate) fn say(
+        &mut self,
+        status: Value,
+        on_trial: Option<Choice>,
+        identity: Option<&Identity>,
+    ) -> Option<Wish> {
         self.round += 1;
         self.said.push_back((self.round, on_trial));
         let excess = self.said.len().saturating_sub(ROUNDS_MAX);
         self.said.drain(..excess);
         let reply = Some(format!("{}.{}", self.inbox, self.round));
         let (subject, payload) = match (&self.subject, &self.ask) {
-            (Some(subject), _) => (subject.clone(), status.to_string().into_bytes()),
+            (Some(subject), _) => (subject.clone(), self.signed(status, identity).into_bytes()),
             (None, Some(ask)) => (ask.clone(), Vec::new()),
             (None, None) => return None,
         };
@@ -58,6 +66,18 @@ impl Reporter {
             reply,
             payload,
         })
+    }
+
+    /// As nobody else can say it, and so that it is of no use to say it again.
+    fn signed(&self, mut status: Value, identity: Option<&Identity>) -> String {
+        let Some(identity) = identity else {
+            return status.to_string();
+        };
+        if let Some(map) = status.as_object_mut() {
+            map.insert("start".to_owned(), json!(identity.start()));
+            map.insert("round".to_owned(), json!(self.round));
+        }
+        identity.signed(&self.device, &status.to_string())
     }
 
     /// What the hub says to something it was told, and what was on trial then; nothing: it is not

@@ -9,17 +9,25 @@ use frond_clock::{Instant, Now};
 use super::{Fleet, refused};
 use crate::limits::{PUTS_MAX, SAVE_EVERY_SECONDS, WANTS_MAX};
 use crate::rollout::Want;
-use crate::{Bucket, Output, Phase, Rollout, Step};
+use crate::{Bucket, Output, Phase, Rollout, Step, Unwritten};
 
 /// What a put is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Errand {
     Tell(String),
     Withdraw(String),
-    /// The rollout.
-    Keep,
+    /// The rollout, for so many times.
+    Keep(u64),
     /// Its bundle.
     KeepBundle,
+}
+
+/// A rollout that is over, and what belongs to it.
+#[derive(Debug)]
+pub(super) struct Former {
+    pub(super) rollout: Option<Rollout>,
+    pub(super) bundle: Option<Arc<[u8]>>,
+    pub(super) saved_phase: Option<Phase>,
 }
 
 /// Where the bundle is.
@@ -50,6 +58,9 @@ impl Fleet {
             let is_other = rollout.phase != before || rollout.wave != wave;
             self.wake = rollout.wakes_s(now_s).map(|at| wake(now, at - now_s));
             let is_telling = !wants.is_empty();
+            if wants.iter().any(|it| matches!(it, Want::Tell(_))) {
+                self.told_by = self.saves.0 + 1;
+            }
             self.wants.extend(wants);
             self.is_dirty |= is_news;
             if is_other {
@@ -87,7 +98,13 @@ impl Fleet {
         if self.bundle_is == BundleIs::New {
             self.bundle_is = BundleIs::UnderWay;
             let bundle = self.bundle.clone();
-            self.put(Bucket::Rollouts, BUNDLE_KEY, bundle, Errand::KeepBundle);
+            self.put(
+                Bucket::Rollouts,
+                BUNDLE_KEY,
+                bundle,
+                None,
+                Errand::KeepBundle,
+            );
         }
     }
 
@@ -95,11 +112,11 @@ impl Fleet {
     pub(super) fn tell_no_more(&mut self) {
         let named = |want: &Want| match want {
             Want::Tell(name) => Some(name.clone()),
-            Want::Withdraw(_) => None,
+            Want::TellAgain(_) | Want::Withdraw(_) => None,
         };
         let untold: BTreeSet<String> = self.wants.iter().filter_map(named).collect();
         self.wants.retain(|want| match want {
-            Want::Tell(_) => false,
+            Want::Tell(_) | Want::TellAgain(_) => false,
             Want::Withdraw(name) => !untold.contains(name),
         });
         for name in &untold {
@@ -133,15 +150,23 @@ impl Fleet {
 
     pub(super) fn carry_out(&mut self) {
         while self.puts.len() < PUTS_MAX {
-            match self.wants.pop_front() {
+            // Nobody is told before that is written down.
+            let is_written = self.told_by <= self.saves.1;
+            let next = self
+                .wants
+                .pop_front_if(|it| is_written || !matches!(it, Want::Tell(_)));
+            match next {
                 None => return,
-                Some(Want::Tell(name)) => {
+                Some(Want::Tell(name) | Want::TellAgain(name)) => {
                     let (key, bundle) = (format!("device.{name}"), self.bundle.clone());
-                    self.put(Bucket::Configurations, &key, bundle, Errand::Tell(name));
+                    let errand = Errand::Tell(name);
+                    self.put(Bucket::Configurations, &key, bundle, None, errand);
                 }
                 Some(Want::Withdraw(name)) => {
                     let key = format!("device.{name}");
-                    self.put(Bucket::Configurations, &key, None, Errand::Withdraw(name));
+                    let replaces = self.member(&name).and_then(|it| it.told_seq);
+                    let errand = Errand::Withdraw(name);
+                    self.put(Bucket::Configurations, &key, None, replaces, errand);
                 }
             }
         }
@@ -152,6 +177,7 @@ impl Fleet {
         bucket: Bucket,
         key: &str,
         value: Option<Arc<[u8]>>,
+        replaces: Option<u64>,
         errand: Errand,
     ) -> u64 {
         let ticket = self.next_ticket;
@@ -162,19 +188,20 @@ impl Fleet {
             bucket,
             key: key.to_owned(),
             value,
+            replaces,
         });
         ticket
     }
 
     /// What could not be put is put again with the next look.
-    pub(super) fn wrote(&mut self, ticket: u64, result: Result<(), String>) {
+    pub(super) fn wrote(&mut self, ticket: u64, result: Result<u64, Unwritten>) {
         let Some(at) = self.puts.iter().position(|(it, _)| *it == ticket) else {
             return;
         };
         let (_, errand) = self.puts.swap_remove(at);
         let is_turn = self.turn.take_if(|turn| *turn == ticket).is_some();
         match result {
-            Ok(()) => self.done(&errand),
+            Ok(seq) => self.done(&errand, seq),
             Err(why) => self.undone(&errand, is_turn, &why),
         }
     }
@@ -183,8 +210,14 @@ impl Fleet {
         self.rollout.as_mut()?.members.get_mut(name)
     }
 
-    fn done(&mut self, errand: &Errand) {
+    fn done(&mut self, errand: &Errand, seq: u64) {
         match errand {
+            Errand::Tell(name) => {
+                if let Some(member) = self.member(name) {
+                    member.told_seq = Some(seq);
+                    self.is_dirty = true;
+                }
+            }
             Errand::Withdraw(name) => {
                 if let Some(member) = self.member(name) {
                     member.is_taken_back = true;
@@ -192,20 +225,29 @@ impl Fleet {
                 }
             }
             Errand::KeepBundle => self.bundle_is = BundleIs::Kept,
-            Errand::Tell(_) | Errand::Keep => {}
+            Errand::Keep(number) => {
+                self.former = None;
+                self.saves.1 = self.saves.1.max(*number);
+            }
         }
     }
 
-    fn undone(&mut self, errand: &Errand, is_turn: bool, why: &str) {
+    fn undone(&mut self, errand: &Errand, is_turn: bool, unwritten: &Unwritten) {
         self.is_dirty = true;
+        let why = &unwritten.why;
         let Some(version) = self.rollout.as_ref().map(Rollout::version) else {
             return;
         };
         match errand {
             Errand::Tell(name) => {
-                if let Some(member) = self.member(name) {
-                    member.told_s = None;
-                    member.fate = crate::Fate::Untold;
+                let phase = self.rollout.as_ref().map(|it| &it.phase);
+                if !unwritten.may_be_there {
+                    if let Some(member) = self.member(name) {
+                        member.told_s = None;
+                        member.fate = crate::Fate::Untold;
+                    }
+                } else if phase == Some(&Phase::Telling) {
+                    self.wants.push_back(Want::TellAgain(name.clone()));
                 }
             }
             Errand::Withdraw(name) => {
@@ -214,21 +256,7 @@ impl Fleet {
                     self.wants.push_back(Want::Withdraw(name.clone()));
                 }
             }
-            Errand::Keep | Errand::KeepBundle => {
-                // It is written down with the next look, and who asked is told that it is not yet.
-                if *errand == Errand::Keep {
-                    self.saved_phase = None;
-                } else {
-                    self.bundle_is = BundleIs::New;
-                }
-                let is_asked = is_turn || *errand == Errand::KeepBundle;
-                let asked = is_asked.then(|| core::mem::take(&mut self.unanswered));
-                let refusal = format!("the hub does not write it down: {why}");
-                let answers = asked.into_iter().flatten();
-                let answers =
-                    answers.map(|(ask, _)| Output::Answer(ask, Err(refused(500, &refusal))));
-                self.out.extend(answers);
-            }
+            Errand::Keep(_) | Errand::KeepBundle => self.unkept(errand, is_turn, unwritten),
         }
         self.tell(
             "hub_refused",
@@ -238,15 +266,53 @@ impl Fleet {
         );
     }
 
+    /// What was decided is not on the hub's disk. A start is taken back, unless it may be there
+    /// all the same; all else is written down with the next look. Who asked is told.
+    fn unkept(&mut self, errand: &Errand, is_turn: bool, unwritten: &Unwritten) {
+        let why = &unwritten.why;
+        let is_start = self.former.is_some();
+        let refusal = if unwritten.may_be_there && is_start {
+            format!(
+                "the hub does not say whether it is written down ({why}): it may begin yet, so \
+                     ask for its status, and abort it if it does and is not wanted"
+            )
+        } else {
+            format!("the hub does not write it down: {why}")
+        };
+        if matches!(errand, Errand::Keep(_)) {
+            self.saved_phase = None;
+        } else {
+            self.bundle_is = BundleIs::New;
+        }
+        if is_turn || is_start {
+            let asked = core::mem::take(&mut self.unanswered).into_iter();
+            let answers = asked.map(|(ask, _)| Output::Answer(ask, Err(refused(500, &refusal))));
+            self.out.extend(answers);
+        }
+        if !unwritten.may_be_there
+            && let Some(former) = self.former.take()
+        {
+            self.wants.clear();
+            self.rollout = former.rollout;
+            self.bundle = former.bundle;
+            self.saved_phase = former.saved_phase;
+            self.bundle_is = BundleIs::Kept;
+            self.is_dirty = false;
+        }
+    }
+
     /// Members change one by one: written down now and then, and at each turn of the whole.
     fn save(&mut self, now: Now, now_s: i64) {
         let Some(rollout) = &self.rollout else { return };
-        if !self.is_dirty {
+        // What it brings comes first: of a rollout without it nobody could go on with anything.
+        if !self.is_dirty || self.bundle_is != BundleIs::Kept {
             return;
         }
         let next_s = self.saved_s.saturating_add(SAVE_EVERY_SECONDS);
         let is_turn = self.saved_phase.as_ref() != Some(&rollout.phase);
-        if now_s < next_s && !is_turn {
+        // Who is to be told waits for it.
+        let is_awaited = self.told_by > self.saves.0;
+        if now_s < next_s && !is_turn && !is_awaited {
             let at = wake(now, next_s - now_s);
             self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
             return;
@@ -259,7 +325,9 @@ impl Fleet {
         self.saved_s = now_s;
         self.saved_phase = Some(rollout.phase.clone());
         self.is_dirty = false;
-        let ticket = self.put(Bucket::Rollouts, KEY, Some(bytes.into()), Errand::Keep);
+        self.saves.0 += 1;
+        let errand = Errand::Keep(self.saves.0);
+        let ticket = self.put(Bucket::Rollouts, KEY, Some(bytes.into()), None, errand);
         if is_turn {
             self.turn = Some(ticket);
         }

@@ -6,9 +6,11 @@ use frond_ota::{Purpose, Sealed, Target};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Fate, Step, Wave, Window};
+use crate::{Fate, Step, Unwritten, Wave, Window};
 
+mod forged;
 mod mishaps;
+mod written;
 
 /// Monday, 2 January 2023.
 const MONDAY: i64 = 1_672_617_600;
@@ -65,6 +67,8 @@ struct World {
     /// What is kept of the rollout is not acknowledged.
     is_stuck: bool,
     stuck: Vec<u64>,
+    /// Boxes sign what they say; how much they said.
+    signs: Option<u64>,
     /// Nor is what boxes are told.
     is_slow: bool,
     slow: Vec<u64>,
@@ -92,6 +96,7 @@ impl World {
             hub_says_no: 0,
             is_stuck: false,
             stuck: Vec::new(),
+            signs: None,
             is_slow: false,
             slow: Vec::new(),
             natures,
@@ -117,10 +122,21 @@ impl World {
     }
 
     fn say(&mut self, at: usize, seen_s: i64, said: &Value) {
+        let said = match &mut self.signs {
+            Some(round) => {
+                *round += 1;
+                forged::signed(at, *round, said)
+            }
+            None => said.to_string().into_bytes(),
+        };
+        self.hear(&name(at), seen_s, said);
+    }
+
+    fn hear(&mut self, name: &str, seen_s: i64, said: Vec<u8>) {
         self.take(Input::Report {
-            name: name(at),
+            name: name.to_owned(),
             seen_s,
-            said: said.to_string().into_bytes(),
+            said,
         });
     }
 
@@ -143,6 +159,7 @@ impl World {
                     bucket,
                     key,
                     value,
+                    ..
                 } => self.put(ticket, bucket, &key, value),
                 Output::Answer(_, answer) => self.answers.push(answer),
                 Output::Step(step) => self.steps.push(step),
@@ -159,7 +176,7 @@ impl World {
         }
         if self.hub_says_no > 0 && bucket == Bucket::Configurations {
             self.hub_says_no -= 1;
-            let no = Err("no space".to_owned());
+            let no = Err(Unwritten::refused("no space".to_owned()));
             return self.fleet.handle(self.now(), Input::Wrote(ticket, no));
         }
         match (bucket, key) {
@@ -177,7 +194,7 @@ impl World {
                 self.kept.as_mut().unwrap().0 = value.unwrap();
             }
         }
-        self.fleet.handle(self.now(), Input::Wrote(ticket, Ok(())));
+        self.fleet.handle(self.now(), Input::Wrote(ticket, Ok(1)));
     }
 
     fn told(&mut self, at: usize, value: Option<&[u8]>) {

@@ -6,6 +6,8 @@ use crate::Boxes;
 pub(crate) enum Want {
     /// This box is to be told.
     Tell(String),
+    /// The same, by whoever drove it before, who may have done it.
+    TellAgain(String),
     /// What this box was told is to be taken from its place: it has not been read.
     Withdraw(String),
 }
@@ -81,9 +83,11 @@ impl Rollout {
     }
 
     fn too_many_failed(&self) -> Option<String> {
+        // Of each kind by itself: others cannot hide what becomes of those that were claimed.
+        let is_much =
+            |it: &super::Counts| it.failed * 100 > it.told * usize::from(self.plan.stop_at_percent);
+        let is_too_many = self.counts_by_claim().iter().any(is_much);
         let counts = self.counts();
-        let is_too_many =
-            counts.failed * 100 > counts.told * usize::from(self.plan.stop_at_percent);
         let late = self
             .members
             .values()
@@ -117,7 +121,10 @@ impl Rollout {
         let size = self.size(self.wave);
         let is_last = size >= self.order.len() || self.wave + 1 >= self.plan.waves.len();
         let before = self.wave.checked_sub(1).map_or(0, |it| self.size(it));
-        let mut added = self.members_of(before, size).peekable();
+        let added = || self.members_of(before, size);
+        // Where some were claimed, only their word is proof.
+        let is_claimed = added().any(|it| it.is_claimed);
+        let mut added = added().filter(|it| !is_claimed || it.is_claimed).peekable();
         self.wave > 0
             && !is_last
             && added.peek().is_some()
@@ -127,7 +134,9 @@ impl Rollout {
     fn wave_over(&mut self, now_s: i64) -> Vec<Want> {
         let counts = self.counts();
         let is_last = self.size(self.wave) >= self.order.len();
-        self.phase = if counts.confirmed == 0 {
+        let [claimed, _] = self.counts_by_claim();
+        let proof = if claimed.all > 0 { claimed } else { counts };
+        self.phase = if proof.confirmed == 0 {
             let version = self.freight.version;
             Phase::Stopped(format!(
                 "no box confirmed version {version}: all that were told say nothing"
@@ -190,6 +199,19 @@ impl Rollout {
             });
         let spread = self.plan.jitter_s.saturating_add(1);
         i64::try_from((hash >> 16) % spread).unwrap_or(0)
+    }
+
+    /// Who was to be told, and may not have been: it is written down first.
+    pub(crate) fn tell_again(&self) -> Vec<Want> {
+        if self.phase != Phase::Telling {
+            return Vec::new();
+        }
+        let open = self.members.iter().filter(|(_, member)| match member.fate {
+            Fate::Pending | Fate::Absent => member.told_seq.is_none(),
+            Fate::Untold | Fate::Confirmed | Fate::Failed(_) | Fate::Late => false,
+        });
+        open.map(|(name, _)| Want::TellAgain(name.clone()))
+            .collect()
     }
 
     /// Who has not read it yet shall not: what is in their places is taken away.

@@ -102,6 +102,14 @@ pub(super) fn replaces(sequence: u64) -> Vec<u8> {
     format!("NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: {sequence}\r\n\r\n").into_bytes()
 }
 
+/// The header block of a key that is deleted while that sequence is what it has.
+pub(super) fn deletes(sequence: u64) -> Vec<u8> {
+    format!(
+        "NATS/1.0\r\nKV-Operation: DEL\r\nNats-Expected-Last-Subject-Sequence: {sequence}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
 fn error_code(answer: &Value) -> Option<u64> {
     answer.get("error")?;
     let code = answer.pointer("/error/err_code").and_then(Value::as_u64);

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use frond_account::nkey::{Role, is_public_key};
-use frond_fleet::Question;
+use frond_fleet::{Pin, Question};
 use frond_ota::claim::{self, Side};
 use serde_json::{Value, json};
 
@@ -47,6 +47,13 @@ impl Claim {
         let key = format!("claim.{name}");
         // A box that knows is not claimed a second time: what it needs at the hub is there by then.
         self.let_in(&identity)?;
+        let pin = Pin {
+            identity: identity.clone(),
+            is_claimed: true,
+            start: 0,
+        };
+        let registry = self.hub.places().registry;
+        bucket::put(&mut caller, &registry, &Pin::key_of(name), &pin.to_json())?;
         bucket::put(&mut caller, &self.hub.bucket, &key, answer.as_bytes())?;
         let until = Instant::now() + ANSWER_TIME;
         while self.known(&mut host)?.1.is_some() {

@@ -3,7 +3,9 @@ use std::time::{Duration, Instant};
 
 use frond_account::nkey::KeyPair;
 use frond_clock::{Now, Timestamp};
-use frond_fleet::{Bucket, Fleet, Input, Output, QUEUE, Question, Refused, Said, Service, Step};
+use frond_fleet::{
+    Bucket, Fleet, Input, Output, QUEUE, Question, Refused, Said, Service, Step, Unwritten,
+};
 use frond_runtime::Caller;
 use frond_runtime::steward::Letter;
 
@@ -23,6 +25,8 @@ use registry::Follower;
 pub(crate) struct Host {
     caller: Caller,
     places: Places,
+    /// Whether it only knows the boxes.
+    is_looker: bool,
     fleet: Fleet,
     service: Service,
     follower: Follower,
@@ -53,6 +57,7 @@ impl Host {
         places.make(&mut caller)?;
         let (kept, before) = Kept::load(&mut caller, &places.rollouts)?;
         let mut host = Self::looker(caller, places)?;
+        host.is_looker = false;
         host.kept = kept;
         let key = places.confirm_key.as_deref();
         host.confirm_key = key.map(super::keys::pair).transpose()?;
@@ -75,6 +80,7 @@ impl Host {
         let service = Service::new(&id, &started);
         let follower = Follower::begin(&mut caller, &places.registry)?;
         Ok(Self {
+            is_looker: true,
             fleet: Fleet::new(places.silent_s),
             places: places.clone(),
             caller,
@@ -210,31 +216,36 @@ impl Host {
         while let Some(output) = self.fleet.poll() {
             match output {
                 Output::Put {
-                    ticket,
-                    bucket: Bucket::Configurations,
-                    key,
-                    value,
-                } => {
-                    let bucket = self.places.bucket.clone();
-                    let header = value.is_none().then_some(bucket::DELETED);
-                    let value = value.as_deref().unwrap_or_default();
-                    self.put(ticket, (&bucket, &key), header.unwrap_or_default(), value)?;
-                }
+                    bucket: Bucket::Registry,
+                    ..
+                } if self.is_looker => {}
                 Output::Put {
                     ticket,
                     bucket: Bucket::Rollouts,
                     key,
                     value,
+                    ..
                 } => self.keep(ticket, &key, value.as_deref().unwrap_or_default())?,
                 Output::Put {
                     ticket,
-                    bucket: Bucket::Registry,
+                    bucket,
                     key,
                     value,
+                    replaces,
                 } => {
-                    let bucket = self.places.registry.clone();
+                    let name = match bucket {
+                        Bucket::Configurations => self.places.bucket.clone(),
+                        Bucket::Registry => self.places.registry.clone(),
+                        Bucket::Rollouts => self.places.rollouts.clone(),
+                    };
+                    let header = match (&value, replaces) {
+                        (Some(_), None) => Vec::new(),
+                        (Some(_), Some(sequence)) => bucket::replaces(sequence),
+                        (None, None) => bucket::DELETED.to_vec(),
+                        (None, Some(sequence)) => bucket::deletes(sequence),
+                    };
                     let value = value.as_deref().unwrap_or_default();
-                    self.put(ticket, (&bucket, &key), b"", value)?;
+                    self.put(ticket, (&name, &key), &header, value)?;
                 }
                 Output::Answer(ask, answer) => self.answer(ask, answer)?,
                 Output::Step(step) => self.step(step)?,
@@ -292,8 +303,7 @@ impl Host {
         let (length, most) = (header.len() + value.len(), self.caller.payload_bytes_max());
         if length > most {
             let why = format!("{key} has {length} bytes, and it takes {most} in one message");
-            self.next_kept(ticket, &Err(why.clone()))?;
-            return self.take(Input::Wrote(ticket, Err(why)));
+            return self.put_is_over(ticket, Err(Unwritten::refused(why)));
         }
         let number = self.next;
         self.next += 1;
@@ -313,9 +323,19 @@ impl Host {
         let Some((ticket, _)) = self.puts.remove(&number) else {
             return Ok(());
         };
-        let result = bucket::taken(letter);
+        let result = bucket::taken(letter).map_err(Unwritten::refused);
+        self.put_is_over(ticket, result)
+    }
+
+    fn put_is_over(&mut self, ticket: u64, result: Result<u64, Unwritten>) -> Result<(), String> {
         self.next_kept(ticket, &result)?;
-        self.take(Input::Wrote(ticket, result.map(|_| ())))
+        let is_other = |it: &Unwritten| !it.may_be_there && it.why.contains(bucket::WRONG_SEQUENCE);
+        let result = match result {
+            // What was to be taken away was replaced by somebody.
+            Err(unwritten) if is_other(&unwritten) => Ok(0),
+            Ok(_) | Err(_) => result,
+        };
+        self.take(Input::Wrote(ticket, result))
     }
 
     fn give_up_puts(&mut self) -> Result<(), String> {
@@ -327,9 +347,11 @@ impl Host {
             .collect();
         for number in late {
             if let Some((ticket, _)) = self.puts.remove(&number) {
-                let why = "the hub does not answer".to_owned();
-                self.next_kept(ticket, &Err(why.clone()))?;
-                self.take(Input::Wrote(ticket, Err(why)))?;
+                let unwritten = Unwritten {
+                    why: "the hub does not answer".to_owned(),
+                    may_be_there: true,
+                };
+                self.put_is_over(ticket, Err(unwritten))?;
             }
         }
         Ok(())

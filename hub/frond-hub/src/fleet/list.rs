@@ -1,4 +1,4 @@
-use frond_fleet::Question;
+use frond_fleet::{Pin, Question};
 use serde_json::Value;
 
 use super::course::{ask_service, is_served};
@@ -77,6 +77,7 @@ impl Forget {
             ));
         }
         bucket::delete(&mut caller, &registry, &self.name)?;
+        bucket::delete(&mut caller, &registry, &Pin::key_of(&self.name))?;
         say(&format!("{} is off the list", self.name));
         Ok(())
     }
@@ -119,6 +120,11 @@ fn alarm(it: &Value) -> String {
     match word("code") {
         "silent" => "says nothing: is it switched on, and its line up?".to_owned(),
         "cloned" => "two boxes use this name: give one of them another".to_owned(),
+        "stranger" => {
+            "somebody speaks in its name without its key: another box, a till, or this box \
+                       with a new disk or older software; fleet forget it if that is so"
+                .to_owned()
+        }
         "failed" => format!("went back from version {detail}"),
         "refused" => format!("did not take version {detail}"),
         "rescue" => "runs its rescue configuration: send a good one".to_owned(),

@@ -8,9 +8,11 @@ use crate::ota::identity::Identity;
 
 impl Guardian {
     /// The box has a key of its own from its first start on.
-    pub(super) fn be_somebody(&mut self) {
+    pub(super) fn be_somebody(&mut self, now: Now) {
+        let now_s = u64::try_from(now.wall.as_nanos() / 1_000_000_000).unwrap_or(0);
         match Identity::of(Path::new(&self.ota.store)) {
-            Ok(identity) => {
+            Ok(mut identity) => {
+                identity.starts(now_s);
                 let (key, code) = identity.shown();
                 let code = code.map_or_else(String::new, |code| format!(", its code {code}"));
                 let text = format!("ota: the key of this box is {key}{code}");

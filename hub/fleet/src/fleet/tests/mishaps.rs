@@ -22,31 +22,6 @@ fn boxes_that_are_not_heard_again_stop_it() {
 }
 
 #[test]
-fn nothing_comes_of_a_decision_before_it_is_written_down() {
-    let mut world = World::new(vec![Nature::Good; 10]);
-    world.is_stuck = true;
-    let plan = Question::Start(Box::new(quick()), bundle(7, Target::Everyone));
-    world.take(Input::Asked(1, plan));
-    world.second();
-    assert!(world.held.is_empty() && world.answers.is_empty());
-    // The hub says no: whoever asked hears it.
-    world.is_stuck = false;
-    for ticket in core::mem::take(&mut world.stuck) {
-        let no = Err("no space".to_owned());
-        world.take(Input::Wrote(ticket, no));
-    }
-    assert_eq!(world.answers.pop().unwrap().unwrap_err().code, 500);
-    world.seconds_until(60, |it| matches!(it.phase, Phase::Baking(_)));
-    world.is_stuck = true;
-    world.take(Input::Asked(2, Question::Abort("ann".into())));
-    assert!(world.answers.is_empty());
-    for ticket in core::mem::take(&mut world.stuck) {
-        world.take(Input::Wrote(ticket, Ok(())));
-    }
-    assert!(world.answers.pop().unwrap().is_ok());
-}
-
-#[test]
 fn what_was_not_taken_back_is_by_who_comes_next() {
     let mut natures = vec![Nature::Good];
     natures.extend([Nature::Slow; 9]);
@@ -161,7 +136,7 @@ fn who_only_waits_to_be_told_is_not_when_it_is_ended() {
         world.ask(question.clone()).unwrap();
         world.is_slow = false;
         for ticket in core::mem::take(&mut world.slow) {
-            world.take(Input::Wrote(ticket, Ok(())));
+            world.take(Input::Wrote(ticket, Ok(1)));
         }
         for _ in 0..10 {
             world.second();
@@ -188,29 +163,10 @@ fn what_is_still_taken_back_is_not_told_anew() {
     assert_eq!(world.ask(again()).unwrap_err().code, 409);
     world.is_slow = false;
     for ticket in core::mem::take(&mut world.slow) {
-        world.take(Input::Wrote(ticket, Ok(())));
+        world.take(Input::Wrote(ticket, Ok(1)));
     }
     world.second();
     assert!(world.ask(again()).is_ok());
-}
-
-#[test]
-fn a_rollout_is_not_answered_for_before_its_bundle_is_kept() {
-    let mut world = World::new(vec![Nature::Good; 10]);
-    world.is_stuck = true;
-    let plan = Question::Start(Box::new(quick()), bundle(7, Target::Everyone));
-    world.take(Input::Asked(1, plan));
-    let [of_bundle, of_rollout] = world.stuck[..] else {
-        panic!("{:?}", world.stuck);
-    };
-    world.take(Input::Wrote(of_rollout, Ok(())));
-    world.second();
-    assert!(world.answers.is_empty() && world.held.is_empty());
-    world.take(Input::Wrote(of_bundle, Err("no space".to_owned())));
-    assert_eq!(world.answers.pop().unwrap().unwrap_err().code, 500);
-    world.is_stuck = false;
-    world.seconds_until(60, |it| matches!(it.phase, Phase::Baking(_)));
-    assert!(!world.kept.clone().unwrap().1.is_empty());
 }
 
 #[test]

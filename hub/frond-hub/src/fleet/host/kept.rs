@@ -1,7 +1,7 @@
 //! The rollout as it is kept in a bucket: whoever drives it next goes on from there. Two that
 //! drive at once are told apart by the sequence of what they replace.
 
-use frond_fleet::Input;
+use frond_fleet::{Input, Unwritten};
 use frond_runtime::Caller;
 
 use super::Host;
@@ -69,7 +69,7 @@ impl Host {
     pub(super) fn next_kept(
         &mut self,
         ticket: u64,
-        result: &Result<u64, String>,
+        result: &Result<u64, Unwritten>,
     ) -> Result<(), String> {
         let is_it = |it: &mut (u64, Vec<u64>)| it.0 == ticket;
         let Some((_, before)) = self.kept.under_way.take_if(is_it) else {
@@ -77,7 +77,7 @@ impl Host {
         };
         match result {
             Ok(sequence) => self.kept.sequence = *sequence,
-            Err(why) if why.contains(bucket::WRONG_SEQUENCE) => {
+            Err(it) if it.why.contains(bucket::WRONG_SEQUENCE) => {
                 return Err("another one drives this rollout".to_owned());
             }
             Err(_) => {}
@@ -86,7 +86,7 @@ impl Host {
             self.put_kept(ticket, before, &value)?;
         }
         for ticket in before {
-            self.take(Input::Wrote(ticket, result.clone().map(|_| ())))?;
+            self.take(Input::Wrote(ticket, result.clone()))?;
         }
         Ok(())
     }
