@@ -11,12 +11,13 @@ use frond_linux::{Board, Notice, Roots, notify, notify_watchdog_interval};
 use crate::desk::{Desk, Place};
 use crate::limits::PATIENCE;
 use crate::opening::Opening;
+use crate::troubles::Trouble;
 
 /// The way to the broker from within the process.
 pub type Connect = Arc<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
 
-/// Hears what the sensors last said, now and then.
-pub type Tell = Arc<dyn Fn(Vec<Shown>) + Send + Sync>;
+/// Hears what the sensors last said, and what cannot be used, now and then.
+pub type Tell = Arc<dyn Fn(Vec<Shown>, Vec<Trouble>) + Send + Sync>;
 
 /// Sets the rescue configuration in force; why not, if it cannot be.
 pub type Rescue = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
@@ -154,7 +155,7 @@ impl Appliance {
         if let Some((_, desk)) = self.running.take() {
             desk.stop();
             if let Some(around) = &self.around {
-                (around.tell)(Vec::new());
+                (around.tell)(Vec::new(), Vec::new());
             }
         }
     }

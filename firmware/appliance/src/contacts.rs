@@ -8,9 +8,12 @@ use frond_linux::{Bias, InputLine, LineEvent, LineSpec};
 use crate::desk::{Event, Events, Place, spawn};
 use crate::devices::Open;
 use crate::limits::{LOOK_WAIT, RETRY_WAIT};
+use crate::troubles::{Part, Troubles};
 
 /// A contact and how to tell of it.
 struct Contact {
+    part: Part,
+    troubles: Troubles,
     name: String,
     line: String,
     bias: Bias,
@@ -21,12 +24,19 @@ struct Contact {
 /// Every change of a contact, the first of all says how it is; or why nobody knows.
 pub(crate) type Changes = Result<Vec<LineEvent>, String>;
 
-pub(crate) fn watch(place: &Place, options: &Options, events: &Events, open: &Open) {
+pub(crate) fn watch(
+    place: &Place,
+    options: &Options,
+    events: &Events,
+    (open, troubles): (&Open, &Troubles),
+) {
     let inputs = options
         .inputs
         .iter()
         .enumerate()
         .map(|(at, input)| Contact {
+            part: Part::Input,
+            troubles: troubles.clone(),
             name: input.name.clone(),
             line: input.line.clone(),
             bias: bias(input.pull),
@@ -34,6 +44,8 @@ pub(crate) fn watch(place: &Place, options: &Options, events: &Events, open: &Op
             tell: Box::new(move |changes| Some(Event::Contact(at, changes))),
         });
     let button = options.button.iter().map(|button| Contact {
+        part: Part::Button,
+        troubles: troubles.clone(),
         name: "button".to_owned(),
         line: button.line.clone(),
         bias: bias(button.pull),
@@ -99,6 +111,8 @@ impl Contact {
 
     /// Whether anybody hears it.
     fn say(&self, events: &Events, changes: Changes) -> bool {
+        let fault = changes.as_ref().err().map(String::as_str);
+        self.troubles.note(self.part, &self.name, fault);
         let event = (self.tell)(changes);
         event.is_none_or(|event| events.send(event).is_ok())
     }

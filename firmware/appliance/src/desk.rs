@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::contacts::Changes;
 use crate::devices::Devices;
 use crate::limits::{EVENTS_MAX, RETRY_WAIT, STACK_BYTES, STOP_LOOK, STOP_WAIT, TELL_EVERY};
+use crate::troubles::Troubles;
 use crate::watchdog::Dog;
 
 /// Where everything of the field side comes together: one thread that owns the machine.
@@ -96,6 +97,7 @@ struct Work {
     clock: Clock,
     field: Field,
     devices: Devices,
+    troubles: Troubles,
     dog: Dog,
     around: Around,
     /// When the sensors are told of again.
@@ -112,12 +114,14 @@ struct Work {
 impl Work {
     fn new(setup: Setup, place: &Place, around: Around, events: Events) -> Self {
         let clock = Clock::start();
-        let dog = Dog::new(place, &setup);
-        let devices = Devices::open(place, &setup.options, &events);
+        let troubles = Troubles::default();
+        let dog = Dog::new(place, &setup, &troubles);
+        let devices = Devices::open(place, &setup.options, &events, &troubles);
         Self {
             field: Field::new(clock.now(), setup),
             clock,
             devices,
+            troubles,
             dog,
             around,
             tell_at: frond_clock::Instant::START,
@@ -246,12 +250,12 @@ impl Work {
         }
     }
 
-    /// What the sensors say, now and then: people look at it.
+    /// How everything is, now and then: people look at it.
     fn tell_sensors(&mut self) {
         let now = self.clock.now().mono;
         if now >= self.tell_at {
             self.tell_at = now + TELL_EVERY;
-            (self.around.tell)(self.field.shown());
+            (self.around.tell)(self.field.shown(), self.troubles.told());
         }
     }
 

@@ -8,6 +8,7 @@ use frond_field::Plan;
 use crate::desk::{Events, Place};
 use crate::hands::{Hands, Order};
 use crate::sampler;
+use crate::troubles::Troubles;
 use crate::{contacts, serial};
 
 /// Every device that the configuration names, each behind a thread of its own.
@@ -30,13 +31,18 @@ impl Open {
 }
 
 impl Devices {
-    pub(crate) fn open(place: &Place, options: &Options, events: &Events) -> Self {
+    pub(crate) fn open(
+        place: &Place,
+        options: &Options,
+        events: &Events,
+        troubles: &Troubles,
+    ) -> Self {
         let open = Open(Arc::new(AtomicBool::new(true)));
-        contacts::watch(place, options, events, &open);
-        serial::listen(place, options, events, &open);
+        contacts::watch(place, options, events, (&open, troubles));
+        serial::listen(place, options, events, (&open, troubles));
         Self {
             samplers: sampler::start(place, &Plan::of(options), events),
-            hands: Hands::start(place, options, events),
+            hands: Hands::start(place, options, events, troubles),
             open,
         }
     }

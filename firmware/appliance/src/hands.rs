@@ -6,6 +6,7 @@ use frond_config::{Appliance as Options, LampPlace, Output};
 use frond_linux::{Led, LineSpec, OutputLine};
 
 use crate::desk::{Event, Events, Place, spawn};
+use crate::troubles::{Part, Troubles};
 
 /// What is to be switched.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,7 @@ pub(crate) struct Hands {
     place: Place,
     lamps: Vec<Lamp>,
     outputs: Vec<(Output, Option<OutputLine>)>,
+    troubles: Troubles,
 }
 
 struct Lamp {
@@ -33,7 +35,12 @@ enum Light {
 }
 
 impl Hands {
-    pub(crate) fn start(place: &Place, options: &Options, events: &Events) -> Sender<Order> {
+    pub(crate) fn start(
+        place: &Place,
+        options: &Options,
+        events: &Events,
+        troubles: &Troubles,
+    ) -> Sender<Order> {
         let (sender, orders) = channel();
         let lamps = options.lamps.iter().map(|at| Lamp {
             at: at.clone(),
@@ -48,6 +55,7 @@ impl Hands {
                 .iter()
                 .map(|it| (it.clone(), None))
                 .collect(),
+            troubles: troubles.clone(),
         };
         let events = events.clone();
         spawn("field-hands", move || hands.run(&orders, &events));
@@ -60,6 +68,10 @@ impl Hands {
                 Order::Light(lit) => self.light(lit),
                 Order::Switch { output, on } => {
                     let fault = self.switch(output, on).err();
+                    if let Some((options, _)) = self.outputs.get(output) {
+                        let name = &options.name;
+                        self.troubles.note(Part::Output, name, fault.as_deref());
+                    }
                     if events.send(Event::Switched(output, fault)).is_err() {
                         return;
                     }
@@ -85,11 +97,13 @@ impl Hands {
     fn light(&mut self, lit: bool) {
         for lamp in &mut self.lamps {
             let done = lamp.light(&self.place, lit);
+            let fault = done.as_ref().err().map(String::as_str);
+            self.troubles.note(Part::Lamp, lamp.name(), fault);
             if let Err(why) = done {
                 // It may come back, with a board that is plugged in.
                 lamp.open = None;
                 if !lamp.is_told {
-                    tracing::warn!("lamp {:?}: {why}", lamp.at);
+                    tracing::warn!("lamp {}: {why}", lamp.name());
                     lamp.is_told = true;
                 }
             }
@@ -98,6 +112,12 @@ impl Hands {
 }
 
 impl Lamp {
+    fn name(&self) -> &str {
+        match &self.at {
+            LampPlace::Led(name) | LampPlace::Line { line: name, .. } => name,
+        }
+    }
+
     fn light(&mut self, place: &Place, lit: bool) -> Result<(), String> {
         if self.open.is_none() {
             self.open = Some(match &self.at {

@@ -20,6 +20,8 @@ mod modbus;
 mod opening;
 mod sampler;
 mod serial;
+mod troubles;
 mod watchdog;
 
 pub use appliance::{Appliance, Around, Connect, Rescue, Tell, check};
+pub use troubles::{Part, Trouble};

@@ -8,16 +8,24 @@ use frond_linux::{Parity, Serial, SerialOptions};
 use crate::desk::{Event, Events, Place, spawn};
 use crate::devices::Open;
 use crate::limits::{LINE_WAIT, LOOK_WAIT, RETRY_WAIT};
+use crate::troubles::{Part, Troubles};
 
-pub(crate) fn listen(place: &Place, options: &Options, events: &Events, open: &Open) {
+pub(crate) fn listen(
+    place: &Place,
+    options: &Options,
+    events: &Events,
+    (open, troubles): (&Open, &Troubles),
+) {
     for (at, device) in options.serial.iter().enumerate() {
         let (device, place) = (device.clone(), place.clone());
         let (events, open) = (events.clone(), open.clone());
+        let troubles = troubles.clone();
         spawn(&device.name.clone(), move || {
             while open.is_wanted() {
-                let Err(why) = read(at, &device, &place, &events, &open) else {
+                let Err(why) = read(at, &device, &place, &events, (&open, &troubles)) else {
                     return;
                 };
+                troubles.note(Part::Port, &device.name, Some(&why));
                 if events.send(Event::Port(at, Some(why))).is_err() {
                     return;
                 }
@@ -33,11 +41,12 @@ fn read(
     device: &SerialDevice,
     place: &Place,
     events: &Events,
-    open: &Open,
+    (open, troubles): (&Open, &Troubles),
 ) -> Result<(), String> {
     let name = place.board.bus(&device.port.name);
     let port = Serial::open(&place.roots, name, options_of(&device.port));
     let mut port = port.map_err(|error| format!("{name}: {error}"))?;
+    troubles.note(Part::Port, &device.name, None);
     if events.send(Event::Port(at, None)).is_err() {
         return Ok(());
     }

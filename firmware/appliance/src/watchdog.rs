@@ -4,6 +4,7 @@ use frond_field::Setup;
 use frond_linux::{Roots, Watchdog};
 
 use crate::desk::Place;
+use crate::troubles::{Part, Troubles};
 
 /// The hardware watchdog of the box. It is armed with the first food: a start that is merely slow
 /// is not bitten, and a message path that never was sound guards nothing.
@@ -19,6 +20,7 @@ pub(crate) enum Dog {
 /// What is known before it is armed.
 #[derive(Debug)]
 pub(crate) struct Wanted {
+    troubles: Troubles,
     roots: Roots,
     device: String,
     /// How often it is fed.
@@ -30,7 +32,7 @@ pub(crate) struct Wanted {
 }
 
 impl Dog {
-    pub(crate) fn new(place: &Place, setup: &Setup) -> Self {
+    pub(crate) fn new(place: &Place, setup: &Setup, troubles: &Troubles) -> Self {
         let (Some(wanted), Some(every)) = (&setup.options.watchdog, setup.probe_every) else {
             return Self::Away;
         };
@@ -38,6 +40,7 @@ impl Dog {
         let device = wanted.device.as_deref();
         let device = device.or_else(|| facts.map(|facts| facts.device.as_str()));
         Self::Wanted(Wanted {
+            troubles: troubles.clone(),
             roots: place.roots.clone(),
             device: device.unwrap_or("watchdog").to_owned(),
             every,
@@ -77,6 +80,8 @@ impl Wanted {
             Ok(watchdog) => watchdog,
             Err(error) => {
                 tracing::error!("the watchdog {device} is not armed: {error}");
+                let why = error.to_string();
+                self.troubles.note(Part::Watchdog, device, Some(&why));
                 return Dog::Away;
             }
         };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use frond_appliance::{Appliance, Around};
+use frond_appliance::{Appliance, Around, Part as Piece, Trouble as Unusable};
 use frond_field::{Condition, Pattern, Quality as Felt};
-use frond_monitor::{Condition as Shown, Quality, Sensor};
+use frond_monitor::{Condition as Shown, Quality, Sensor, Trouble};
 use frond_runtime::{Attendance, Attendant, Part, Turn};
 
 use crate::ota;
@@ -36,7 +36,10 @@ fn begin() -> Attendant {
                 let control = ota::control(config);
                 let around = Around {
                     connect: Arc::new(move || door.connect()),
-                    tell: Arc::new(move |shown| board.pin(shown.into_iter().map(sensor).collect())),
+                    tell: Arc::new(move |shown, troubles| {
+                        let troubles = troubles.into_iter().map(trouble).collect();
+                        board.pin(shown.into_iter().map(sensor).collect(), troubles);
+                    }),
                     rescue: Arc::new(move || ota::rescue(control.as_deref())),
                 };
                 appliance.ready(config, around);
@@ -60,6 +63,24 @@ const fn pattern(shown: Shown) -> Pattern {
         Shown::LocalOnly => Pattern::LocalOnly,
         Shown::Updating => Pattern::Updating,
         Shown::Fault => Pattern::Fault,
+    }
+}
+
+/// A part that cannot be used as the status page tells of it.
+fn trouble(it: Unusable) -> Trouble {
+    let code = match it.part {
+        Piece::Output => "output_fault",
+        Piece::Input => "input_fault",
+        Piece::Port => "port_fault",
+        Piece::Button => "button_fault",
+        Piece::Lamp => "lamp_fault",
+        Piece::Watchdog => "watchdog_fault",
+    };
+    Trouble {
+        code,
+        is_fault: it.part == Piece::Output,
+        name: it.name,
+        why: it.why,
     }
 }
 

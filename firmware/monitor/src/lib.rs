@@ -48,5 +48,5 @@ pub use process::{CertEnds, DiskCounts, OcspCacheStats, Process};
 pub use render::render;
 pub use report::{Unanswered, report};
 pub use status::{
-    Condition, Configuration, Outcome, Quality, Seen, Sensor, Step, Version, condition,
+    Condition, Configuration, Outcome, Quality, Seen, Sensor, Step, Trouble, Version, condition,
 };

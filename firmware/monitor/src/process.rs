@@ -4,7 +4,7 @@ use frond_clock::{Timestamp, Trust};
 
 use frond_forward::Status as Forwarded;
 
-use crate::status::{Configuration, Sensor};
+use crate::status::{Configuration, Sensor, Trouble};
 use crate::text::empty;
 
 /// What a node cannot know of the process it lives in.
@@ -32,6 +32,8 @@ pub struct Process<'a> {
     pub trust: Trust,
     /// What the sensors of this box last said.
     pub sensors: &'a [Sensor],
+    /// What of it cannot be used now.
+    pub troubles: &'a [Trouble],
     /// What is brought to hubs.
     pub forwards: &'a [Forwarded],
     /// Where its configuration stands; `None` when it comes from nowhere but a file.

@@ -28,7 +28,7 @@ use stored::{Storage, Stored};
 
 pub use findings::Condition;
 pub use seen::Seen;
-pub use told::{Configuration, Outcome, Quality, Sensor, Step, Version};
+pub use told::{Configuration, Outcome, Quality, Sensor, Step, Trouble, Version};
 
 /// The page, but for what all pages have in common.
 const PAGE: &str = include_str!("status/page.html");
@@ -52,6 +52,8 @@ pub(crate) struct Status<'a> {
     forwards: Vec<&'a Forwarded>,
     configuration: Option<&'a Configuration>,
     configuration_read: When,
+    /// Whether there is a file that it comes from.
+    has_file: bool,
 }
 
 /// A link to a hub, up or not.
@@ -141,6 +143,7 @@ pub(crate) fn document<'a>(view: &View<'_>, process: &'a Process<'_>, seen: &See
         forwards: forwards(process, seen),
         configuration: process.configuration,
         configuration_read: When(process.config_loaded),
+        has_file: !process.config_digest.is_empty(),
     }
 }
 

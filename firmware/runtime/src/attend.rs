@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use frond_clock::Trust;
 use frond_config::Config;
-use frond_monitor::{Condition as Shown, Page, Seen, Sensor};
+use frond_monitor::{Condition as Shown, Page, Seen, Sensor, Trouble};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -109,20 +109,20 @@ impl Doorway {
     }
 }
 
-/// What the status page shows of the sensors.
+/// What the status page shows of the sensors, and of what cannot be used.
 #[derive(Clone, Debug, Default)]
-pub struct Noticeboard(Arc<Mutex<Vec<Sensor>>>);
+pub struct Noticeboard(Arc<Mutex<(Vec<Sensor>, Vec<Trouble>)>>);
 
 impl Noticeboard {
     /// In place of all that was there.
-    pub fn pin(&self, sensors: Vec<Sensor>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sensors;
+    pub fn pin(&self, sensors: Vec<Sensor>, troubles: Vec<Trouble>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (sensors, troubles);
     }
 
     /// What is there.
-    pub(crate) fn sensors(&self) -> Vec<Sensor> {
-        let sensors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sensors.clone()
+    pub(crate) fn pinned(&self) -> (Vec<Sensor>, Vec<Trouble>) {
+        let pinned = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pinned.clone()
     }
 }
 

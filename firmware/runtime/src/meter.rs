@@ -99,7 +99,7 @@ impl Meter {
         }
         self.measure_cpu(now);
         let forwards = self.forwards.statuses();
-        let sensors = self.board.sensors();
+        let (sensors, troubles) = self.board.pinned();
         tell(&Process {
             resident_bytes: resident_bytes(),
             cpu_percent: self.cpu_percent,
@@ -112,6 +112,7 @@ impl Meter {
             ocsp_cache: self.ocsp_cache.as_ref().and_then(|cache| cache.stats()),
             trust,
             sensors: &sensors,
+            troubles: &troubles,
             forwards: &forwards,
             configuration: self.configuration.as_ref(),
         })

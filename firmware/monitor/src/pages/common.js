@@ -31,10 +31,11 @@ function sign(condition) {
   return made;
 }
 
+/** As the configuration and the log count them: a MB is 1,024 times 1,024 bytes. */
 function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) { value /= 1000; unit += 1; }
+  while (value >= 1000 && unit < units.length - 1) { value /= 1024; unit += 1; }
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
@@ -67,6 +68,12 @@ function showLamp(condition, instead) {
     at("headline").textContent = headline;
   }
   if (at("sentence").textContent !== said) at("sentence").textContent = said;
+}
+
+/** What is wrong is read out when that changes, not whenever a number in it does. */
+function tellAloud(headlines) {
+  const said = headlines.join(". ");
+  if (at("aloud").textContent !== said) at("aloud").textContent = said;
 }
 
 /** The page cannot say how things are: why, and that what is shown is old. */
@@ -104,6 +111,7 @@ function follow(path, period, isWhole, show) {
     next = setTimeout(renew, document.hidden ? wait * 10 : wait);
   };
   document.addEventListener("visibilitychange", () => { if (!document.hidden) renew(); });
+  showLamp("loading");
   for (const named of document.querySelectorAll("[data-say]")) named.textContent = TEXT[named.dataset.say];
   renew();
 }

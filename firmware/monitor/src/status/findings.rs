@@ -9,7 +9,7 @@ use crate::Process;
 use crate::limits::FINDINGS_SHOWN_MAX;
 use crate::rows::Remote;
 use crate::status::stored::Stored;
-use crate::status::told::{Quality, Sensor, Step};
+use crate::status::told::{Quality, Sensor, Step, Trouble};
 use crate::text::When;
 
 /// How this box is, in one word: what its lamp shows.
@@ -96,6 +96,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     if process.trust == Trust::Untrusted {
         found.push(finding("clock_untrusted", Condition::Degraded, "", ""));
     }
+    found.extend(process.troubles.iter().map(trouble));
     found.extend(process.sensors.iter().filter_map(sensor));
     found.extend(process.forwards.iter().filter_map(forward));
     found.extend(configuration(process));
@@ -144,6 +145,14 @@ fn sensor(sensor: &Sensor) -> Option<Finding> {
         &sensor.name,
         &sensor.reason,
     ))
+}
+
+fn trouble(it: &Trouble) -> Finding {
+    let condition = match it.is_fault {
+        true => Condition::Fault,
+        false => Condition::Degraded,
+    };
+    finding(it.code, condition, &it.name, &it.why)
 }
 
 /// That the hub is away is told of the line that leads there.

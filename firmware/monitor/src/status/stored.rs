@@ -6,6 +6,9 @@ use crate::limits::STREAMS_SHOWN_MAX;
 use crate::status::Seen;
 use crate::text::When;
 
+/// How far blocks are forwarded, and what the watchdog probes.
+const OWN: [&str; 2] = ["FROND_FORWARD", "FROND_PROBE"];
+
 /// What is kept here, in few numbers: somebody looks at it every two seconds.
 #[derive(Debug, Default)]
 pub(super) struct Stored<'a> {
@@ -24,6 +27,8 @@ pub(super) struct Stored<'a> {
 pub(super) struct Storage {
     used_bytes: u64,
     max_bytes: u64,
+    /// Whether the disk takes no more, whatever may be used of it.
+    is_full: bool,
     messages: u64,
     /// Streams there are; the largest of them are listed.
     count: usize,
@@ -70,6 +75,10 @@ impl<'a> Stored<'a> {
 
     /// For the page: the largest, and before them those that do not work.
     pub(super) fn shown(mut self) -> Storage {
+        let is_full = self.is_full();
+        // What this program keeps for itself is nobody's.
+        self.streams
+            .retain(|(_, it)| !OWN.contains(&it.name) || it.fault.is_some());
         let count = self.streams.len();
         let messages = self.streams.iter().map(|(_, it)| it.messages).sum();
         self.streams
@@ -79,6 +88,7 @@ impl<'a> Stored<'a> {
         Storage {
             used_bytes: self.used_bytes,
             max_bytes: self.max_bytes,
+            is_full,
             messages,
             count,
             streams: streams.collect(),

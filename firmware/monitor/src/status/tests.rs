@@ -24,6 +24,7 @@ fn well() -> Process<'static> {
         ocsp_cache: None,
         trust: Trust::Trusted,
         sensors: &[],
+        troubles: &[],
         forwards: &[],
         configuration: None,
     }
@@ -99,11 +100,18 @@ fn the_worst_is_told_first_and_is_what_the_box_is() {
         ..Sensor::default()
     };
     process.sensors = std::slice::from_ref(&sensor);
-    let expected = vec!["storage_scarce", "sensor_silent"];
+    let lamp = Trouble {
+        code: "lamp_fault",
+        is_fault: false,
+        name: "status".into(),
+        why: "no such lamp".into(),
+    };
+    process.troubles = std::slice::from_ref(&lamp);
+    let expected = vec!["storage_scarce", "lamp_fault", "sensor_silent"];
     let alone = told(&[], Some(&scarce), &process);
     assert_eq!(alone, (expected, Condition::Degraded));
     let down = [remote("waiting")];
-    let expected = vec!["line_down", "storage_scarce", "sensor_silent"];
+    let expected = vec!["line_down", "storage_scarce", "lamp_fault", "sensor_silent"];
     let all = told(&down, Some(&scarce), &process);
     assert_eq!(all, (expected, Condition::LocalOnly));
     let trying = Configuration {
@@ -124,6 +132,14 @@ fn the_worst_is_told_first_and_is_what_the_box_is() {
         assert_eq!((codes[0], is), (code, condition));
     }
     assert_eq!(told(&[], None, &process).0[0], "storage_off");
+    let bell = Trouble {
+        code: "output_fault",
+        is_fault: true,
+        ..lamp.clone()
+    };
+    process.troubles = std::slice::from_ref(&bell);
+    let (codes, is) = told(&down, Some(&stored(10_000, None)), &process);
+    assert_eq!((codes[0], is), ("output_fault", Condition::Fault));
 }
 
 #[test]

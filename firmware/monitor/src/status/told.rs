@@ -34,6 +34,19 @@ pub enum Quality {
     Bad,
 }
 
+/// A part of this box that cannot be used now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What it is, as the findings of the status page name it: `output_fault`.
+    pub code: &'static str,
+    /// Whether something that was asked for is not done; else it wants care.
+    pub is_fault: bool,
+    /// What the configuration calls it.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
 /// Where the configuration of this box stands, as the status page shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Configuration {

@@ -191,6 +191,7 @@ fn varz_has_its_keys() {
         ocsp_cache: disk.map(|_| crate::OcspCacheStats::default()),
         trust: frond_clock::Trust::Trusted,
         sensors: &[],
+        troubles: &[],
         forwards: forwards.get(usize::from(disk.is_none())..).unwrap_or(&[]),
         configuration: None,
     };

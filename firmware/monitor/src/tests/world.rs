@@ -245,6 +245,7 @@ impl World {
             ocsp_cache: None,
             trust: Trust::Trusted,
             sensors: &[],
+            troubles: &[],
             forwards: &[],
             configuration: None,
         })
