@@ -452,16 +452,6 @@ fn another_one_goes_on_where_it_was_left() {
 }
 
 #[test]
-fn what_the_hub_does_not_take_is_put_again() {
-    let mut world = World::new(vec![Nature::Good; 20]);
-    world.hub_says_no = 3;
-    world.start(quick());
-    world.seconds_until(200, Rollout::is_over);
-    assert_eq!(world.counts().confirmed, 20);
-    assert!(world.kinds().contains(&"hub_refused"));
-}
-
-#[test]
 fn questions_that_make_no_sense_are_refused_with_why() {
     let mut world = World::new(vec![Nature::Good; 3]);
     assert_eq!(world.ask(Question::Rollout).unwrap_err().code, 404);

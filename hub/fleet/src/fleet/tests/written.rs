@@ -169,3 +169,13 @@ fn what_somebody_else_put_there_since_is_not_taken_back() {
     }
     assert_eq!(replaced, [Some(1); 3]);
 }
+
+#[test]
+fn what_the_hub_does_not_take_is_put_again() {
+    let mut world = World::new(vec![Nature::Good; 20]);
+    world.hub_says_no = 3;
+    world.start(quick());
+    world.seconds_until(200, Rollout::is_over);
+    assert_eq!(world.counts().confirmed, 20);
+    assert!(world.kinds().contains(&"hub_refused"));
+}
