@@ -13,7 +13,9 @@ const CLIENTS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCAL
 const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 const STREAM: &str = "FROND_IMAGE_PROBE";
+/// Followed by a word of its own each time: boxes of one account may hear each other.
 const SUBJECT: &str = "$FROND.IMAGE.PROBE";
+const WORD: &str = "/proc/sys/kernel/random/uuid";
 const INBOX: &str = "_INBOX.frond-image";
 
 /// Makes a stream, has a message acknowledged by it, and takes the stream away again.
@@ -21,14 +23,16 @@ const INBOX: &str = "_INBOX.frond-image";
 /// # Errors
 /// What did not work.
 pub(crate) fn publish() -> Result<(), String> {
-    publish_at(CLIENTS).map_err(|error| error.to_string())
+    let word = std::fs::read_to_string(WORD).map_err(|error| format!("{WORD}: {error}"))?;
+    publish_at(CLIENTS, word.trim()).map_err(|error| error.to_string())
 }
 
-fn publish_at(address: SocketAddr) -> io::Result<()> {
+fn publish_at(address: SocketAddr, word: &str) -> io::Result<()> {
     let mut client = Client::open(address)?;
+    let subject = format!("{SUBJECT}.{word}");
     let stream = json!({
         "name": STREAM,
-        "subjects": [SUBJECT],
+        "subjects": [subject],
         "storage": "file",
         "max_msgs": 1,
         "num_replicas": 1,
@@ -37,9 +41,10 @@ fn publish_at(address: SocketAddr) -> io::Result<()> {
         &format!("$JS.API.STREAM.CREATE.{STREAM}"),
         &stream.to_string(),
     )?;
-    let ack = client.ask(SUBJECT, "well?")?;
+    let ack = client.ask(&subject, "well?")?;
     client.ask(&format!("$JS.API.STREAM.DELETE.{STREAM}"), "")?;
-    if ack.get("seq").and_then(Value::as_u64).is_some() {
+    let is_ours = ack.get("stream").and_then(Value::as_str) == Some(STREAM);
+    if is_ours && ack.get("seq").and_then(Value::as_u64).is_some() {
         Ok(())
     } else {
         Err(io::Error::other(format!("no ack: {ack}")))
@@ -132,16 +137,18 @@ mod tests {
 
     #[test]
     fn an_ack_is_an_ack() {
-        let ack = "MSG _INBOX.frond-image 1 9\r\n{\"seq\":7}\r\n";
-        publish_at(server(vec![MADE, ack, MADE])).unwrap();
+        let ack = "MSG _INBOX.frond-image 1 38\r\n{\"stream\":\"FROND_IMAGE_PROBE\",\"seq\":7}\r\n";
+        publish_at(server(vec![MADE, ack, MADE]), "one").unwrap();
     }
 
     #[test]
     fn everything_else_is_none() {
+        let other = "MSG _INBOX.frond-image 1 26\r\n{\"stream\":\"SALES\",\"seq\":7}\r\n";
         let refused = "MSG _INBOX.frond-image 1 27\r\n{\"error\":{\"err_code\":10023}}\r\n";
         let nobody = "HMSG _INBOX.frond-image 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n";
         for (answers, why) in [
             (vec![MADE, MADE, MADE], "no ack: {}"),
+            (vec![MADE, other, MADE], "no ack: {\"seq\":7"),
             (vec![refused], "10023"),
             (vec![nobody], "nobody has $JS.API.STREAM.CREATE"),
             (
@@ -149,7 +156,7 @@ mod tests {
                 "Authorization Violation",
             ),
         ] {
-            let error = publish_at(server(answers)).unwrap_err().to_string();
+            let error = publish_at(server(answers), "one").unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
     }
