@@ -231,11 +231,12 @@ impl System {
                 false
             }
             Some(Verdict::Confirm) => {
-                grumble(
-                    "confirming the slot",
-                    slots::running().and_then(slots::confirm),
-                );
-                say("the slot is confirmed");
+                let confirmed = slots::running().and_then(slots::confirm);
+                match grumble("confirming the slot", confirmed) {
+                    Some(_) => say("the slot is confirmed"),
+                    // What is not on the medium is tried again.
+                    None => self.trial = Some(trial),
+                }
                 false
             }
             Some(Verdict::GiveUp(why)) => {
