@@ -152,10 +152,10 @@ impl Fleet {
         while self.puts.len() < PUTS_MAX {
             // Nobody is told before that is written down.
             let is_written = self.told_by <= self.saves.1;
-            let next = self
-                .wants
-                .pop_front_if(|it| is_written || !matches!(it, Want::Tell(_)));
-            match next {
+            if !is_written && matches!(self.wants.front(), Some(Want::Tell(_))) {
+                return;
+            }
+            match self.wants.pop_front() {
                 None => return,
                 Some(Want::Tell(name) | Want::TellAgain(name)) => {
                     let (key, bundle) = (format!("device.{name}"), self.bundle.clone());
