@@ -1,5 +1,6 @@
 //! This server itself as a publisher and a subscriber.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use frond_account::AccountId;
@@ -91,6 +92,15 @@ impl Broker {
             self.remove_sub(sub);
         }
         self.settle();
+    }
+
+    /// Ends all subscriptions whose `id` is one of those, in every account.
+    pub fn unsubscribe_internals(&mut self, is_one: impl Fn(u64) -> bool) {
+        let all = self.internal.keys().filter(|(_, id)| is_one(*id));
+        let all: BTreeSet<_> = all.copied().collect();
+        for (account, id) in all {
+            self.unsubscribe_internal(account, id);
+        }
     }
 
     /// Whether somebody here or at a link wants `subject`, a literal.

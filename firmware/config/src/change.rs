@@ -109,6 +109,8 @@ pub enum Reloadable {
     NoFastProducerStall,
     /// `cluster`; with TLS always: its files are read again.
     Cluster,
+    /// `jetstream`, on or off.
+    JetStream,
     /// `jetstream.max_mem`, which may only grow.
     MaxMemory,
     /// `jetstream.max_file`, which may only grow.
@@ -189,6 +191,7 @@ impl Reloadable {
             Self::ConnectErrorReports => "connect_error_reports",
             Self::ReconnectErrorReports => "reconnect_error_reports",
             Self::NoFastProducerStall => "no_fast_producer_stall",
+            Self::JetStream => "JetStream",
             Self::MaxMemory => "JetStream max_mem_store",
             Self::MaxFile => "JetStream max_file_store",
             Self::NoAuthUser => "no_auth_user",

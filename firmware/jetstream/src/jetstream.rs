@@ -276,13 +276,6 @@ impl JetStream {
             .min()
     }
 
-    /// The node stops: whoever waits for messages is told, and progress goes to the disk.
-    pub fn shut_down(&mut self, now: Now, reach: &dyn Reach) {
-        self.now = now;
-        self.end_consumers(reach);
-        self.journal.flush(&mut self.out);
-    }
-
     /// Listens on a filter.
     pub(crate) fn subscribe(&mut self, tenant: Tenant, subject: &str, route: Route) -> SubId {
         self.last_sub += 1;

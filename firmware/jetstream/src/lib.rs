@@ -13,6 +13,7 @@ mod backup;
 mod body_cache;
 mod consumer;
 mod counting;
+mod course;
 pub mod errors;
 mod exceeded;
 mod facts;

@@ -25,6 +25,9 @@ pub(crate) struct Streams {
     pub(crate) recovered: (usize, u64),
     /// The reply subject of the delivery that is being published.
     ack_reply: String,
+    /// JetStream is switched off: nobody reaches them, and what is on its way to the disk is still
+    /// acknowledged.
+    pub(crate) are_leaving: bool,
 }
 
 /// The streams' question who listens, answered by the broker.
@@ -78,7 +81,11 @@ impl Node {
             limits,
             recovered: (streams, messages),
             ack_reply: String::new(),
+            are_leaving: false,
         });
+        if !self.facts().jetstream {
+            self.publish_facts(now);
+        }
         self.enable_accounts(now);
         self.look_up_stored(now);
         self.settle(now);
@@ -102,7 +109,7 @@ impl Node {
             .map_or((0, 0), |streams| streams.recovered)
     }
 
-    fn stream_facts(&self, limits: &StorageLimits) -> Facts {
+    pub(crate) fn stream_facts(&self, limits: &StorageLimits) -> Facts {
         let bounds = &self.config.jetstream.limits;
         let number =
             |value: Option<u64>| value.map_or(0, |value| i64::try_from(value).unwrap_or(i64::MAX));
@@ -142,7 +149,7 @@ impl Node {
     /// Accounts that have JetStream, by the configuration in force; those that had it have it no
     /// more.
     pub(crate) fn enable_accounts(&mut self, now: Now) {
-        let Some(streams) = &self.streams else {
+        let Some(streams) = self.serving() else {
             return;
         };
         let directory = self.broker.directory();
@@ -165,7 +172,8 @@ impl Node {
 
     /// Accounts without streams are told so, unless they ask another account for them.
     pub(crate) fn turn_away_others(&mut self, now: Now) {
-        let (Some(streams), directory) = (&mut self.streams, self.broker.directory()) else {
+        let directory = self.broker.directory();
+        let Some(streams) = self.streams.as_mut().filter(|it| !it.are_leaving) else {
             return;
         };
         let system = directory.system_account();
@@ -185,7 +193,7 @@ impl Node {
     pub(crate) fn enable_streams(&mut self, now: Now, account: AccountId, allowance: Allowance) {
         let name = self.broker.directory().account(account);
         let name = name.map(|account| account.name.clone()).unwrap_or_default();
-        if let Some(streams) = &mut self.streams {
+        if let Some(streams) = self.streams.as_mut().filter(|it| !it.are_leaving) {
             let reach = Listeners::of(&self.broker);
             let tenant = Tenant(account.0);
             streams
@@ -349,8 +357,10 @@ impl Node {
                 subject,
                 sub,
             } => {
-                self.broker
-                    .subscribe_internal(AccountId(tenant.0), &subject, sub.0);
+                if self.serving().is_some() {
+                    self.broker
+                        .subscribe_internal(AccountId(tenant.0), &subject, sub.0);
+                }
             }
             From::Unsubscribe { tenant, sub } => {
                 self.broker.unsubscribe_internal(AccountId(tenant.0), sub.0);

@@ -24,6 +24,7 @@ mod report;
 mod seed;
 mod setup;
 mod sharing;
+mod switch;
 mod system;
 mod tracing;
 mod view;

@@ -82,7 +82,8 @@ impl Node {
         let directory = Directory::build(&setup::plan(config, &authority), None)
             .map_err(|error| error.to_string())?;
         let callouts = Callouts::new(&seed.random);
-        let facts = facts(config, &callouts.key.public_key(), None);
+        let has_streams = config.jetstream.enabled;
+        let facts = facts(config, &callouts.key.public_key(), None, has_streams);
         let info = info(config, &facts, &callouts.xkey.public_key(), 0);
         let rng = Rng::seeded(fold(&seed.random));
         let setup = Setup {
@@ -388,7 +389,7 @@ impl Node {
             return;
         };
         let known = self.broker.facts();
-        let facts = facts(&self.config, &known.id, Some(known));
+        let facts = facts(&self.config, &known.id, Some(known), self.has_jetstream());
         let info = info(
             &self.config,
             &facts,
@@ -417,7 +418,7 @@ pub(crate) fn fold(random: &[u8; 32]) -> u64 {
 }
 
 /// What links tell of this server.
-fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts {
+fn facts(config: &Config, id: &str, known: Option<&ServerFacts>, has_streams: bool) -> ServerFacts {
     let name = config.server_name.clone().unwrap_or_else(|| id.to_owned());
     let dials = !config.leafnodes.remotes.is_empty();
     let clustered = known.filter(|_| config.cluster.listen.is_some());
@@ -436,12 +437,8 @@ fn facts(config: &Config, id: &str, known: Option<&ServerFacts>) -> ServerFacts 
         version: VERSION.to_owned(),
         host: config.host.clone(),
         max_payload_bytes: i64::try_from(config.limits.max_payload).unwrap_or(i64::MAX),
-        jetstream: config.jetstream.enabled,
-        domain: config
-            .jetstream
-            .domain
-            .clone()
-            .filter(|_| config.jetstream.enabled),
+        jetstream: has_streams,
+        domain: config.jetstream.domain.clone().filter(|_| has_streams),
         connect_error_reports: config.connect_error_reports,
         reconnect_error_reports: config.reconnect_error_reports,
         ping_interval: config.ping_interval,

@@ -18,7 +18,7 @@ impl Node {
         self.deny_left_over(&mut with_left_over);
         let new = &with_left_over;
         let changes =
-            frond_config::changes(&self.config, new).map_err(|refused| refused.to_string())?;
+            frond_config::changes(&self.in_force(), new).map_err(|refused| refused.to_string())?;
         let authority = crate::authority(new).map_err(|errors| errors.to_string())?;
         let plan = crate::setup::plan(new, &authority);
         frond_account::Directory::build(&plan, Some(self.broker.directory()))
@@ -26,6 +26,7 @@ impl Node {
         let links = self.links_of(&new.leafnodes)?;
         let former = std::mem::replace(&mut self.config, new.clone());
         self.authority = authority;
+        self.reload_jetstream(now);
         self.publish_facts(now);
         self.reload_claims(now);
         self.enable_accounts(now);

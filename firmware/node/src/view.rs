@@ -61,7 +61,7 @@ impl Node {
             started: self.started,
             config: &self.config,
             broker: &self.broker,
-            streams: self.streams.as_ref().map(|s| StreamsView {
+            streams: self.serving().map(|s| StreamsView {
                 machine: &s.machine,
                 limits: &s.limits,
             }),

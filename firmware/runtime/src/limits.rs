@@ -76,6 +76,9 @@ pub(crate) const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// Stack of a disk thread.
 pub(crate) const THREAD_STACK_BYTES: usize = 512 * 1024;
+/// Stack of the threads that open a data directory while the server runs, and close one: they do
+/// what else the main one does.
+pub(crate) const OPENING_STACK_BYTES: usize = 4 * 1024 * 1024;
 /// How long a closing connection may take to accept its last bytes.
 pub(crate) const CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// Bytes still read from a peer after we said goodbye.

@@ -45,6 +45,11 @@ impl Meter {
         }
     }
 
+    /// The store's counters, while there is one.
+    pub(crate) fn set_disk(&mut self, disk: Option<Arc<Counters>>) {
+        self.disk = disk;
+    }
+
     /// Another configuration is in force.
     pub(crate) fn reloaded(&mut self, now: Now, config_digest: &str) {
         self.config_loaded = now.wall;

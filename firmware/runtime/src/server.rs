@@ -1,12 +1,11 @@
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
-use frond_clock::{Instant, Trust};
 use frond_config::Config;
 use frond_node::{Input, Listener, Node};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::attend::{self, Beside, Turn};
@@ -14,10 +13,10 @@ use crate::clock::{Clock, pause};
 use crate::core::Core;
 use crate::disk::{Disk, DiskEvent};
 use crate::files::{Ports, Traces, url};
-use crate::limits::{KEEP_TIME_EVERY, SETTLED_AFTER, TRUST_CHECK_EVERY};
+use crate::limits::SETTLED_AFTER;
 use crate::log::Log;
 use crate::meter::Meter;
-use crate::options::{Options, default_store_dir};
+use crate::options::Options;
 use crate::signals::{self, Order};
 use crate::steward::{Hands, Keeper, News, Steward, Text, Took};
 use crate::tls::{self, Contexts};
@@ -26,6 +25,11 @@ use crate::{
     Product, addresses, banner, check, claims, data_dir, http, known_time, listener, ocsp, reload,
     space,
 };
+
+mod streams;
+
+pub(crate) use streams::store_dir;
+use streams::{Streams, base_dir, random_nonce};
 
 /// A server that listens, until it is told to end.
 #[derive(Debug)]
@@ -41,6 +45,11 @@ pub(crate) struct Server {
     traces: Traces,
     orders: UnboundedReceiver<Order>,
     disk_events: UnboundedReceiver<DiskEvent>,
+    /// For the disk's threads of streams that come later.
+    disk_news: UnboundedSender<DiskEvent>,
+    streams: Streams,
+    /// What keeps the time, while there are streams.
+    timekeeper: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -76,7 +85,7 @@ impl Server {
             node.start_jetstream(clock.now(), recovered, space::limits(config, &dir));
             counters = Some(store.reader.counters());
             disk = Some(
-                Disk::start(store, events)
+                Disk::start(store, events.clone())
                     .map_err(|e| format!("cannot start the disk's threads: {e}"))?,
             );
             banner::jetstream_ready(&node, clock.now().mono.since(started));
@@ -101,6 +110,9 @@ impl Server {
             traces: Traces::default(),
             orders,
             disk_events,
+            disk_news: events,
+            streams: Streams::Off,
+            timekeeper: None,
         };
         server.core.tell_cert_ends();
         server.listen(config).await?;
@@ -109,8 +121,8 @@ impl Server {
         let keep = spawn_local(tls::keep(Rc::clone(&server.core)));
         server.keepers.push(keep);
         if config.jetstream.enabled {
-            let keep = spawn_local(keep_time(Rc::clone(&server.core), known));
-            server.keepers.push(keep);
+            server.streams = Streams::On;
+            server.keep_time_in(&base_dir(config));
         }
         Ok(server)
     }
@@ -303,6 +315,9 @@ impl Server {
                     }
                 }
                 Some(event) = self.disk_events.recv() => self.on_disk(event),
+                arrived = self.streams.arrive() => {
+                    self.take_arrival(arrived, &hands.options.config);
+                }
                 () = self.core.alarm.notified() => {}
                 news = news(keeper.as_mut()) => if let Some(keeper) = &mut keeper {
                     took = keeper.take(news, hands);
@@ -318,12 +333,14 @@ impl Server {
     }
 
     /// Reads the text in effect again.
-    fn reload(&self, hands: &mut Hands<'_>, keeper: Option<&Keeper<'_>>) -> Result<(), String> {
+    fn reload(&mut self, hands: &mut Hands<'_>, keeper: Option<&Keeper<'_>>) -> Result<(), String> {
         let own = Text::Own;
         let text = keeper.map_or(&own, Keeper::text);
         let reread = hands.reread;
         let again = || reread(text);
-        reload::reload(&self.core, hands.options, hands.log, &again)
+        reload::reload(&self.core, hands.options, hands.log, &again)?;
+        self.follow(&hands.options.config);
+        Ok(())
     }
 
     fn lame_duck(&mut self) {
@@ -381,17 +398,17 @@ impl Server {
         tracing::info!("Initiating Shutdown...");
         attend::end(&self.core, &self.beside);
         let tasks = self.tasks.drain(..).chain(self.keepers.drain(..));
-        for task in tasks.chain(self.monitor.take()) {
+        let others = self
+            .monitor
+            .take()
+            .into_iter()
+            .chain(self.timekeeper.take());
+        for task in tasks.chain(others) {
             task.abort();
         }
         self.core.handle(Input::Stop);
         self.core.tls().desk().stop();
-        let disk = self.core.disk().borrow_mut().take();
-        if let Some(mut disk) = disk {
-            tracing::info!("Initiating JetStream Shutdown...");
-            disk.stop();
-            tracing::info!("JetStream Shutdown");
-        }
+        self.end_streams();
         self.traces.remove();
         tracing::info!("Server Exiting..");
     }
@@ -429,44 +446,6 @@ async fn bound(host: &str, port: u16, what: &str) -> Result<(TcpListener, String
 
 fn local_port(listener: &TcpListener) -> u16 {
     listener.local_addr().map_or(0, |at| at.port())
-}
-
-/// `<store_dir>/jetstream`, as nats-server names it.
-pub(crate) fn store_dir(config: &Config) -> PathBuf {
-    base_dir(config).join("jetstream")
-}
-
-/// `<store_dir>`.
-fn base_dir(config: &Config) -> PathBuf {
-    let dir = config.jetstream.store_dir.as_ref();
-    dir.map_or_else(default_store_dir, PathBuf::from)
-}
-
-/// Keeps the time now and then while it is to be believed, and tells the streams when it is.
-async fn keep_time(core: Rc<Core>, path: PathBuf) {
-    let mut told = None;
-    let mut keep_at = Instant::START;
-    loop {
-        let now = core.clock().now();
-        let ages = core.clock().ages();
-        let is_new = told.as_ref() != Some(&ages);
-        if is_new {
-            core.with_node(|node| node.judge_ages(now, ages.clone()));
-            core.settle();
-        }
-        if ages.trust == Trust::Trusted && (is_new || now.mono >= keep_at) {
-            keep_at = now.mono + KEEP_TIME_EVERY;
-            if let Err(error) = known_time::write(&path, core.clock().kept(), &ages.gaps) {
-                tracing::warn!("the time could not be kept in {}: {error}", path.display());
-            }
-        }
-        told = Some(ages);
-        pause(TRUST_CHECK_EVERY).await;
-    }
-}
-
-fn random_nonce() -> Result<u64, String> {
-    getrandom::u64().map_err(|error| format!("the system gives no randomness: {error}"))
 }
 
 fn url_of(scheme: &str, listener: &TcpListener) -> String {

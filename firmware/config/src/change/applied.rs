@@ -199,26 +199,32 @@ fn size(bytes: &Option<u64>) -> String {
     format!("{value:.2} {unit}")
 }
 
-/// Sizes of a running JetStream may only grow, and only from one written size to another.
+/// Sizes of a running JetStream may only grow, and only from one written size to another. One
+/// that begins has what is written.
 fn sizes(old: &JetStream, new: &JetStream, changes: &mut Changes) -> Result<(), ReloadRefused> {
+    changes.note_only(Reloadable::JetStream, &old.enabled, &new.enabled);
+    changes.note_only(Reloadable::JetStreamLimits, &old.limits, &new.limits);
+    if !old.enabled {
+        return Ok(());
+    }
     let pairs = [
         (Reloadable::MaxMemory, old.max_memory, new.max_memory),
         (Reloadable::MaxFile, old.max_file, new.max_file),
     ];
-    changes.note_only(Reloadable::JetStreamLimits, &old.limits, &new.limits);
     for (option, old_size, new_size) in pairs {
         match (old_size, new_size) {
-            (Some(a), Some(b)) if b < a && old.enabled => {
+            (Some(a), Some(b)) if b < a => {
                 let what = "decreasing jetstream max memory and store";
                 return Err(ReloadRefused::because(what));
             }
-            (None, Some(_)) if old.enabled => {
+            (None, Some(_)) => {
                 let what = "jetstream dynamic max memory and store";
                 return Err(ReloadRefused::because(what));
             }
-            (Some(_), None) if old.enabled => {
+            (Some(_), None) if new.enabled => {
                 return Err(ReloadRefused::because("jetstream max memory and max store"));
             }
+            (Some(_), None) => {}
             (a, b) => changes.note(option, &a, &b, size),
         }
     }

@@ -212,10 +212,7 @@ fn go_map(map: &BTreeMap<String, String>) -> String {
 }
 
 fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefused> {
-    kept("JetStream", &old.enabled, &new.enabled, plain)?;
-    if old.enabled && old.store_dir != new.store_dir {
-        return Err(ReloadRefused::because("jetstream storage directory"));
-    }
+    store_dir_is_kept(old, new)?;
     // The keys are not shown.
     for (name, old, new) in [
         ("JetStreamKey", &old.encryption.key, &new.encryption.key),
@@ -267,6 +264,18 @@ fn jetstream_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefus
         &new.info_queue_limit,
         plain,
     )
+}
+
+/// Of a JetStream that runs. One that ends with this may be named no more, but nowhere else.
+fn store_dir_is_kept(old: &JetStream, new: &JetStream) -> Result<(), ReloadRefused> {
+    if !old.enabled || old.store_dir == new.store_dir {
+        return Ok(());
+    }
+    match (&new.store_dir, new.enabled) {
+        (Some(_), _) => Err(ReloadRefused::because("jetstream storage directory")),
+        (None, true) => Err(ReloadRefused::because("jetstream storage dir")),
+        (None, false) => Ok(()),
+    }
 }
 
 fn number_of(bytes: &Option<u64>) -> String {

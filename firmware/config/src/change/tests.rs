@@ -131,9 +131,14 @@ fn what_cannot_change_refuses_the_reload_in_nats_servers_words() {
             "LameDuckDuration: old=31s, new=2m0s",
         ),
         (
-            "jetstream: false",
+            "jetstream { store_dir: a }",
             "jetstream: true",
-            "JetStream: old=false, new=true",
+            "jetstream storage dir",
+        ),
+        (
+            "jetstream { store_dir: a }",
+            "jetstream { enabled: false, store_dir: b }",
+            "jetstream storage directory",
         ),
         (
             "jetstream { store_dir: a }",
@@ -268,4 +273,28 @@ fn how_the_store_is_encrypted_cannot_change_and_no_key_is_shown() {
     let cipher = refused("jetstream { cipher: aes }", "jetstream { cipher: chacha }");
     let shown = "JetStreamCipher: old=AES-GCM, new=ChaCha20-Poly1305";
     assert!(cipher.contains(shown), "{cipher}");
+}
+
+/// spec: nats-server v2.15.1, measured
+#[test]
+fn jetstream_is_switched_on_and_off() {
+    let cases = [
+        ("jetstream: false", "jetstream: true"),
+        ("", "jetstream { store_dir: a, max_mem: 1MB }"),
+        ("jetstream { store_dir: a, max_mem: 1MB }", ""),
+        (
+            "jetstream { enabled: false, store_dir: a }",
+            "jetstream { store_dir: b, max_file: 1GB }",
+        ),
+    ];
+    for (old, new) in cases {
+        let got = between(old, new).unwrap();
+        let shown: Vec<_> = got.options.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["JetStream"], "{old} -> {new}");
+    }
+    let silent = between(
+        "jetstream { enabled: false, store_dir: a, max_file: 2 }",
+        "jetstream { enabled: false, store_dir: b, max_file: 1 }",
+    );
+    assert!(silent.unwrap().options.is_empty());
 }

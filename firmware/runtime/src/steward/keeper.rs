@@ -191,6 +191,10 @@ impl<'s> Keeper<'s> {
         if let Err(refused) = frond_config::changes(&hands.options.config, &new.config) {
             return Taken::NeedsRestart(refused.to_string());
         }
+        // Whether it can be had is known after a start, which goes back when it cannot.
+        if hands.options.config.jetstream.enabled != new.config.jetstream.enabled {
+            return Taken::NeedsRestart("JetStream is switched on or off".to_owned());
+        }
         let reread = || Ok(new.clone());
         match reload::reload(&self.core, hands.options, hands.log, &reread) {
             Ok(()) => {

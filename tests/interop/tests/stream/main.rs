@@ -6,6 +6,7 @@ mod disk_full;
 mod disk_restart;
 mod encryption;
 mod field_reports_streams;
+mod jetstream_switch;
 mod sourcing;
 mod sourcing_changes;
 mod sourcing_kinds;
