@@ -95,6 +95,7 @@ fn reached(kind: Kind, host: &str) -> Vec<(&'static str, &'static str, Option<St
     let [clients, leafs, routes, gateways, sockets, monitor] = ports;
     let config = format!(
         "server_name: anywhere\nhost: \"{host}\"\nport: {clients}\n\
+         system_account: SYS\naccounts {{ SYS {{}} }}\n\
          http_port: {monitor}\n\
          leafnodes {{ host: \"{host}\", port: {leafs} }}\n\
          gateway {{ name: C, host: \"{host}\", port: {gateways} }}\n\
