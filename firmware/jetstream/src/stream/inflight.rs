@@ -84,6 +84,11 @@ impl Mark {
 }
 
 impl Proposed {
+    /// Whether there will be a message.
+    fn is_kept(&self) -> bool {
+        matches!(self.proposal, Proposal::Keep(..))
+    }
+
     /// Whether its subject is one of those that `filter` names.
     pub(super) fn is_under(&self, filter: &str) -> bool {
         core::str::from_utf8(&self.subject).is_ok_and(|subject| matches(filter, subject))
@@ -173,7 +178,7 @@ impl Inflight {
             return None;
         }
         let subject = subject.as_bytes();
-        let mut back = self.queue.iter().rev();
+        let mut back = self.queue.iter().rev().filter(|p| p.is_kept());
         back.find(|p| p.subject == subject).map(|p| p.seq)
     }
 
@@ -197,7 +202,7 @@ impl Inflight {
         self.last = new.seq;
         self.last_time = new.time;
         self.stored_bytes += new.stored_bytes;
-        if matches!(new.proposal, Proposal::Keep(..)) {
+        if new.is_kept() {
             *self.by_subject.entry(new.subject.clone()).or_default() += 1;
         }
         self.queue.push_back(new);
@@ -208,7 +213,9 @@ impl Inflight {
         let place = self.queue.iter().position(|p| p.seq == seq)?;
         let old = self.queue.remove(place)?;
         self.stored_bytes -= old.stored_bytes;
-        if let Some(count) = self.by_subject.get_mut(&old.subject) {
+        if old.is_kept()
+            && let Some(count) = self.by_subject.get_mut(&old.subject)
+        {
             *count -= 1;
             if *count == 0 {
                 self.by_subject.remove(&old.subject);
@@ -248,5 +255,47 @@ impl Inflight {
         if self.queue.is_empty() {
             self.last = kept;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proposed(seq: Seq, proposal: Proposal) -> Proposed {
+        Proposed {
+            seq,
+            time: Timestamp::default(),
+            proposal,
+            subject: Bytes::from_static(b"s"),
+            stored_bytes: 1,
+            ends: None,
+            askers: Vec::new(),
+            is_late: false,
+            id_place: None,
+        }
+    }
+
+    /// A consumer that comes makes the difference between two messages of one subject.
+    #[test]
+    fn what_is_not_kept_is_no_message_of_its_subject() {
+        let body = Body::new(Bytes::from_static(b"sx"), 1, 0, None).unwrap();
+        let mut inflight = Inflight::starting_after(0);
+        let seen = |it: &Inflight| (it.of_subject("s"), it.last_of_subject("s"));
+        inflight.push(proposed(1, Proposal::Skip(Rollup::None)));
+        assert_eq!(seen(&inflight), (0, None));
+        inflight.push(proposed(2, Proposal::Keep(body, Rollup::None)));
+        inflight.push(proposed(3, Proposal::Skip(Rollup::None)));
+        assert_eq!(seen(&inflight), (1, Some(2)));
+        assert!(inflight.pop(1).is_some());
+        assert_eq!(seen(&inflight), (1, Some(2)));
+        let mark = Mark {
+            last: 2,
+            ..inflight.mark()
+        };
+        assert_eq!(inflight.withdraw(mark).len(), 1);
+        assert_eq!(seen(&inflight), (1, Some(2)));
+        assert!(inflight.pop(2).is_some());
+        assert_eq!(seen(&inflight), (0, None));
     }
 }
