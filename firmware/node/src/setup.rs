@@ -64,8 +64,11 @@ pub(crate) fn plan(config: &Config, authority: &Authority) -> account::Plan {
 ///
 /// spec: nats-server v2.15.1 server/server.go `configureAccounts`
 fn names_system_users_only(config: &Config, authority: &Authority) -> bool {
-    let Some(system) = &config.system_account else {
-        return false;
+    let names = |name: &str| config.accounts.iter().any(|one| one.name == name);
+    let system = match config.system_account.as_deref() {
+        Some(system) => system,
+        None if names(account::DEFAULT_SYSTEM_ACCOUNT) => account::DEFAULT_SYSTEM_ACCOUNT,
+        None => return false,
     };
     let is_known = |name: &str| name == system || name == account::DEFAULT_ACCOUNT;
     authority.trust.is_none()
@@ -337,5 +340,34 @@ fn stream_limits(given: &config::AccountJetStream) -> AccountLimits {
         memory_max_stream_bytes: number(given.memory_max_stream_bytes),
         storage_max_stream_bytes: number(given.store_max_stream_bytes),
         max_bytes_required: given.max_bytes_required,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each beside nats-server 2.15.1, which takes a client that says nothing where this is true.
+    #[test]
+    fn a_file_about_the_system_account_alone_is_about_nobody_else() {
+        let users = "{ users: [ { user: a, password: a } ] }";
+        for (text, wanted) in [
+            (format!("accounts {{ $SYS {users} }}"), true),
+            (format!("accounts {{ S {users} }}\nsystem_account: S"), true),
+            (format!("accounts {{ S {users} }}"), false),
+            (format!("accounts {{ $SYS {users}, A {{}} }}"), false),
+            (
+                format!("accounts {{ $SYS {users} }}\nauthorization {{ timeout: 1 }}"),
+                false,
+            ),
+            (
+                format!("accounts {{ $SYS {users}, S {{}} }}\nsystem_account: S"),
+                false,
+            ),
+        ] {
+            let loaded = frond_config::load_text(&text, "x.conf", &frond_config::Nothing);
+            let plan = plan(&loaded.unwrap().config, &Authority::default());
+            assert_eq!(plan.global_is_open, wanted, "{text}");
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Checker<'_> {
         if config.leafnodes.listen.is_some() && config.system_account.is_none() {
             let text = "leaf nodes and gateways (both being defined) require a system account to \
                         also be configured";
-            self.error(GATEWAY, text, "name it: system_account");
+            self.error(GATEWAY, text, "name it: system_account: \"$SYS\"");
         }
         let Some(name) = &gateway.name else {
             return self.error(GATEWAY, "gateway has no name", "add name: \"A\"");
