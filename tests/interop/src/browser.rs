@@ -10,6 +10,10 @@ use crate::peers::chromium;
 use crate::run::run;
 use crate::say::say;
 
+mod page;
+
+pub use page::OpenPage;
+
 /// Nothing but the page is fetched, and nothing is kept.
 const QUIET: [&str; 9] = [
     "--headless",

@@ -39,7 +39,7 @@ pub mod supercluster;
 mod wait;
 
 pub use binary::{Kind, release_binary, target_dir};
-pub use browser::Browser;
+pub use browser::{Browser, OpenPage};
 pub use cli::{at_home, nats};
 pub use flaky::{Break, FlakyLine, Speaker, Weather};
 pub use http::{http_ask, http_get, http_say};

@@ -15,3 +15,4 @@ mod ota_hub;
 mod ota_sources;
 mod sim_boxes;
 mod status_page;
+mod status_reader;
