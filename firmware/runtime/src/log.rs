@@ -95,11 +95,11 @@ impl Log {
         tracing::callsite::rebuild_interest_cache();
     }
 
-    /// Opens the log file again, after it was rotated away.
+    /// Opens the log file again, after it was rotated away; false when the log goes to none.
     ///
     /// # Errors
     /// When it cannot be opened; then the old one goes on.
-    pub(crate) fn reopen(&self) -> io::Result<()> {
+    pub(crate) fn reopen(&self) -> io::Result<bool> {
         self.output().sink.reopen()
     }
 

@@ -421,9 +421,11 @@ async fn news(keeper: Option<&mut Keeper<'_>>) -> News {
     }
 }
 
+/// spec: nats-server v2.15.1 server/log.go `ReOpenLogFile`
 fn reopen(log: &Log) {
     match log.reopen() {
-        Ok(()) => tracing::info!("File log re-opened"),
+        Ok(true) => tracing::info!("File log re-opened"),
+        Ok(false) => tracing::info!("File log re-open ignored, not a file logger"),
         Err(error) => {
             tracing::error!("the log file could not be opened again, the old one goes on: {error}")
         }

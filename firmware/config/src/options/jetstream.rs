@@ -198,6 +198,7 @@ impl JetStream {
                 _ => read_cluster_tuning(&key, entry, report),
             }
         }
+        self.encryption.tell_keyless(map, report);
         self.info_queue_limit = self.request_queue_limit;
         set_positive(&mut self.info_queue_limit, info_queue_limit);
     }

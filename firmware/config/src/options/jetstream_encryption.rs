@@ -1,6 +1,6 @@
 use crate::report::{Report, set};
 use crate::secret::Secret;
-use crate::value::Value;
+use crate::value::{Map, Value};
 use std::fmt;
 
 /// How what JetStream stores is encrypted: not, unless there is a key.
@@ -24,12 +24,19 @@ pub enum StoreCipher {
     Aes,
 }
 
+const IN_THE_CLEAR: &str = "there is no key: nothing that JetStream stores is encrypted";
+
 impl JetStreamEncryption {
     /// Reads the option `key`, in lower case, if it is one of these.
     /// spec: nats-server v2.15.1 server/opts.go `parseJetStream`
     pub(crate) fn read(&mut self, key: &str, value: &Value, report: &mut Report) -> bool {
         match key {
-            "key" | "ek" | "encryption_key" => set(&mut self.key, report.secret(value)),
+            "key" | "ek" | "encryption_key" => {
+                set(&mut self.key, report.secret(value));
+                if value.as_str() == Some("") {
+                    report.warning(&value.at, IN_THE_CLEAR, "give the key a value");
+                }
+            }
             "prev_key" | "prev_ek" | "prev_encryption_key" => {
                 set(&mut self.previous, report.secret(value));
             }
@@ -37,6 +44,19 @@ impl JetStreamEncryption {
             _ => return false,
         }
         true
+    }
+
+    /// Who names a cipher without a key believes to be safe.
+    pub(crate) fn tell_keyless(&self, map: &Map, report: &mut Report) {
+        let has = |names: &[&str]| {
+            let mut all = map.iter();
+            all.find(|entry| names.contains(&entry.key.to_lowercase().as_str()))
+        };
+        if let Some(cipher) = has(&["cipher"])
+            && has(&["key", "ek", "encryption_key"]).is_none()
+        {
+            report.warning(&cipher.value.at, IN_THE_CLEAR, "add key: $STORE_KEY");
+        }
     }
 }
 
@@ -94,5 +114,24 @@ mod tests {
         }
         let wrong = read("cipher: rot13").unwrap_err();
         assert!(wrong.contains("Unknown cipher type: \"rot13\""), "{wrong}");
+    }
+
+    /// nats-server says nothing.
+    #[test]
+    fn who_asks_for_encryption_and_gets_none_is_told() {
+        let told = |block: &str| {
+            let text = format!("jetstream {{ {block} }}");
+            let loaded = load_text(&text, "x.conf", &Nothing).unwrap();
+            let told = loaded.warnings.iter().map(ToString::to_string);
+            told.collect::<Vec<_>>().join("; ")
+        };
+        let keyless = told("cipher: aes");
+        assert!(
+            keyless.contains("x.conf:1:") && keyless.contains("there is no key"),
+            "{keyless}"
+        );
+        assert!(told("cipher: aes, key: \"\"").contains("there is no key"));
+        assert_eq!(told("cipher: aes, key: secret"), "");
+        assert_eq!(told("key: secret"), "");
     }
 }

@@ -30,11 +30,11 @@ impl Sink {
         Ok(Self::Stderr)
     }
 
-    /// Opens a file again, after it was moved away.
-    pub(super) fn reopen(&mut self) -> io::Result<()> {
+    /// Opens a file again, after it was moved away; false where there is none.
+    pub(super) fn reopen(&mut self) -> io::Result<bool> {
         match self {
-            Self::File(file) => file.reopen(),
-            Self::Stderr | Self::Syslog(_) => Ok(()),
+            Self::File(file) => file.reopen().map(|()| true),
+            Self::Stderr | Self::Syslog(_) => Ok(false),
         }
     }
 
