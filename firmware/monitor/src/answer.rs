@@ -9,7 +9,7 @@ use crate::status::Seen;
 use crate::text::{compact, pretty};
 use crate::{
     Process, accountz, accstatz, connz, expvarz, gatewayz, healthz, ipqueuesz, jsz, leafz, metrics,
-    root, routez, statsz, status, subsz, varz,
+    root, routez, stacksz, statsz, status, subsz, varz,
 };
 
 /// How a document is written.
@@ -82,7 +82,7 @@ impl Asked<'_> {
             Endpoint::Status => Ok(status::page()),
             Endpoint::StatusJson => Ok(self.page(&status::document(view, self.process, self.seen))),
             Endpoint::Statsz => Ok(self.page(&statsz::document(view, self.process))),
-            Endpoint::Stacksz => Ok(Page::missing(expvarz::NO_STACKS)),
+            Endpoint::Stacksz => Ok(stacksz::page(&(self.process.threads)())),
         }
     }
 

@@ -31,9 +31,6 @@ pub(crate) struct Profilez {
     error: String,
 }
 
-/// What is said instead of the stacks of goroutines.
-pub(crate) const NO_STACKS: &str = "There are no goroutines here, so no stacks of them\n";
-
 /// The command line is told without its arguments: they may hold a password.
 pub(crate) const fn document(process: &Process<'_>) -> Expvarz {
     Expvarz {

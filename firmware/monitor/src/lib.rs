@@ -32,6 +32,7 @@ mod report;
 mod root;
 mod routez;
 mod rows;
+mod stacksz;
 mod statsz;
 mod status;
 mod subsz;
@@ -47,6 +48,7 @@ pub use pages::whole_page;
 pub use process::{CertEnds, DiskCounts, OcspCacheStats, Process};
 pub use render::render;
 pub use report::{Unanswered, report};
+pub use stacksz::Thread;
 pub use status::{
     Condition, Configuration, Outcome, Quality, Seen, Sensor, Step, Trouble, Version, condition,
 };

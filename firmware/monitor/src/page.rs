@@ -41,6 +41,15 @@ impl Page {
         }
     }
 
+    /// Plain text.
+    pub(crate) fn text(body: String) -> Self {
+        Self {
+            status: 200,
+            content_type: TEXT,
+            body,
+        }
+    }
+
     /// There is no such document.
     pub(crate) fn missing(text: &str) -> Self {
         Self {

@@ -4,6 +4,7 @@ use frond_clock::{Timestamp, Trust};
 
 use frond_forward::Status as Forwarded;
 
+use crate::stacksz::Thread;
 use crate::status::{Configuration, Sensor, Trouble};
 use crate::text::empty;
 
@@ -34,6 +35,8 @@ pub struct Process<'a> {
     pub sensors: &'a [Sensor],
     /// What of it cannot be used now.
     pub troubles: &'a [Trouble],
+    /// Looks at its threads.
+    pub threads: fn() -> Vec<Thread>,
     /// What is brought to hubs.
     pub forwards: &'a [Forwarded],
     /// Where its configuration stands; `None` when it comes from nowhere but a file.

@@ -49,6 +49,7 @@ mod server;
 mod signals;
 mod space;
 pub mod steward;
+mod threads;
 mod tls;
 mod waiting;
 mod websocket;

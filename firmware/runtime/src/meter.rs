@@ -10,6 +10,7 @@ use crate::attend::Noticeboard;
 use crate::forwards::Forwards;
 use crate::ocsp::Cache;
 use crate::space::{cpu_seconds, resident_bytes};
+use crate::threads;
 
 /// What monitoring shows of the process, which a node can't know of itself.
 #[derive(Debug)]
@@ -116,6 +117,7 @@ impl Meter {
             certs: self.certs,
             ocsp_cache: self.ocsp_cache.as_ref().and_then(|cache| cache.stats()),
             trust,
+            threads: threads::all,
             sensors: &sensors,
             troubles: &troubles,
             forwards: &forwards,

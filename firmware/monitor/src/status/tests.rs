@@ -23,6 +23,7 @@ fn well() -> Process<'static> {
         certs: CertEnds::default(),
         ocsp_cache: None,
         trust: Trust::Trusted,
+        threads: Vec::new,
         sensors: &[],
         troubles: &[],
         forwards: &[],

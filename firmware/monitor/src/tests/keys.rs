@@ -190,6 +190,7 @@ fn varz_has_its_keys() {
         certs: ends(disk.map(|_| at(0))),
         ocsp_cache: disk.map(|_| crate::OcspCacheStats::default()),
         trust: frond_clock::Trust::Trusted,
+        threads: Vec::new,
         sensors: &[],
         troubles: &[],
         forwards: forwards.get(usize::from(disk.is_none())..).unwrap_or(&[]),

@@ -244,6 +244,7 @@ impl World {
             certs: crate::CertEnds::default(),
             ocsp_cache: None,
             trust: Trust::Trusted,
+            threads: Vec::new,
             sensors: &[],
             troubles: &[],
             forwards: &[],
