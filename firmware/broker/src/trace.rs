@@ -2,6 +2,8 @@
 //!
 //! spec: nats-server v2.15.1 server/client.go `traceInOp`, `traceMsg`
 
+use std::fmt::Write as _;
+
 use frond_wire::{Message, Op, RouteOp};
 
 use crate::{Broker, Level, Output};
@@ -95,11 +97,44 @@ impl Broker {
             Some(start) if start.len() < shown.len() => (start, "..."),
             Some(_) | None => (shown, ""),
         };
-        let text = format!("{:?}", String::from_utf8_lossy(shown));
-        let text = text.strip_suffix('"').unwrap_or(&text);
-        let text = format!("{direction} MSG_PAYLOAD: [{text}{dots}\"]");
+        let shown = quoted(shown);
+        let text = format!("{direction} MSG_PAYLOAD: [\"{shown}{dots}\"]");
         self.log_connection(slot, Level::Trace, &text);
     }
+}
+
+/// As Go's `%q` writes bytes between its quotes.
+fn quoted(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            push_quoted(&mut text, c);
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// spec: Go strconv `appendEscapedRune`
+fn push_quoted(text: &mut String, c: char) {
+    let number = u32::from(c);
+    let _ = match c {
+        '"' | '\\' => write!(text, "\\{c}"),
+        '\x07' => text.write_str("\\a"),
+        '\x08' => text.write_str("\\b"),
+        '\x0c' => text.write_str("\\f"),
+        '\n' => text.write_str("\\n"),
+        '\r' => text.write_str("\\r"),
+        '\t' => text.write_str("\\t"),
+        '\x0b' => text.write_str("\\v"),
+        '\x00'..' ' | '\x7f' => write!(text, "\\x{number:02x}"),
+        '\'' | ' '..='~' => text.write_char(c),
+        c if c.escape_debug().eq([c]) => text.write_char(c),
+        _ if number < 0x1_0000 => write!(text, "\\u{number:04x}"),
+        _ => write!(text, "\\U{number:08x}"),
+    };
 }
 
 /// Bytes of header and of header with payload behind the line of a message.

@@ -45,15 +45,36 @@ struct Output {
     sink: Sink,
 }
 
-/// How much is logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// Information, warnings and errors.
-    Normal,
-    /// With debugging lines.
-    Debug,
-    /// With every protocol line.
-    Trace,
+/// What is logged besides information, warnings and errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Detail {
+    /// Debugging lines.
+    pub(crate) debug: bool,
+    /// Every protocol line. As nats-server's, it comes with or without those.
+    pub(crate) trace: bool,
+}
+
+impl Detail {
+    fn wants(self, level: Level) -> bool {
+        if level <= Level::INFO {
+            true
+        } else if level == Level::DEBUG {
+            self.debug
+        } else {
+            self.trace
+        }
+    }
+
+    fn bits(self) -> u8 {
+        u8::from(self.debug) | u8::from(self.trace) << 1
+    }
+
+    const fn of(bits: u8) -> Self {
+        Self {
+            debug: bits & 1 != 0,
+            trace: bits & 2 != 0,
+        }
+    }
 }
 
 impl Log {
@@ -67,7 +88,7 @@ impl Log {
             sink: Sink::open(options)?,
         };
         let shared = Shared {
-            detail: AtomicU8::new(detail as u8),
+            detail: AtomicU8::new(detail.bits()),
             output: Mutex::new(output),
         };
         let log = Self(Arc::new(shared));
@@ -91,7 +112,7 @@ impl Log {
 
     /// Changes how much is logged.
     pub(crate) fn set_detail(&self, detail: Detail) {
-        self.0.detail.store(detail as u8, Ordering::Relaxed);
+        self.0.detail.store(detail.bits(), Ordering::Relaxed);
         tracing::callsite::rebuild_interest_cache();
     }
 
@@ -108,15 +129,7 @@ impl Log {
     }
 
     fn wants(&self, level: Level) -> bool {
-        let detail = self.0.detail.load(Ordering::Relaxed);
-        let needed = if level <= Level::INFO {
-            Detail::Normal
-        } else if level == Level::DEBUG {
-            Detail::Debug
-        } else {
-            Detail::Trace
-        };
-        needed as u8 <= detail
+        Detail::of(self.0.detail.load(Ordering::Relaxed)).wants(level)
     }
 }
 
@@ -169,5 +182,23 @@ impl Visit for Words<'_> {
         } else {
             write!(self.0, " {}={value:?}", field.name())
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debugging_and_protocol_lines_are_two_switches() {
+        for (debug, trace) in [(false, false), (true, false), (false, true), (true, true)] {
+            let detail = Detail::of(Detail { debug, trace }.bits());
+            assert_eq!(detail, Detail { debug, trace });
+            assert_eq!(
+                (detail.wants(Level::DEBUG), detail.wants(Level::TRACE)),
+                (debug, trace)
+            );
+            assert!(detail.wants(Level::INFO) && detail.wants(Level::ERROR));
+        }
     }
 }

@@ -67,11 +67,8 @@ fn try_reload(
 /// How much the options want logged.
 pub(crate) fn detail(options: &Options) -> Detail {
     let log = &options.config.log;
-    if log.trace || log.trace_verbose {
-        Detail::Trace
-    } else if log.debug {
-        Detail::Debug
-    } else {
-        Detail::Normal
+    Detail {
+        debug: log.debug,
+        trace: log.trace || log.trace_verbose,
     }
 }

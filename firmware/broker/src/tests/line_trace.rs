@@ -56,6 +56,15 @@ fn both_directions_are_shown() {
     assert_eq!(lines, expected);
 }
 
+/// spec: Go `%q`
+#[test]
+fn payloads_are_quoted_as_go_does() {
+    let says = "PUB a 19\r\na\0\u{1}\u{7f}\t\"'\\\u{7}é\u{85}\u{fffe}漢\r\n";
+    let lines = shown(ALL, says);
+    let expected = r#"<<- MSG_PAYLOAD: ["a\x00\x01\x7f\t\"'\\\aé\u0085\ufffe漢"]"#;
+    assert!(lines.iter().any(|line| line == expected), "{lines:?}");
+}
+
 #[test]
 fn secrets_are_never_shown() {
     let says =
