@@ -84,6 +84,6 @@ impl Connection {
             None => String::new(),
         };
         let (peer, conn) = (self.peer, self.conn.0);
-        format!("{proxied}{}:{} - {kind}:{conn}", peer.ip, peer.port)
+        format!("{proxied}{peer} - {kind}:{conn}")
     }
 }

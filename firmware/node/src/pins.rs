@@ -42,7 +42,7 @@ impl Node {
             return;
         }
         for (conn, peer, key) in &gone {
-            let peer = peer.map_or_else(String::new, |at| format!("{}:{} - ", at.ip, at.port));
+            let peer = peer.map_or_else(String::new, |at| format!("{at} - "));
             let text = format!(
                 "{peer}cid:{} - Failed pinned cert test for key id: {key}",
                 conn.0

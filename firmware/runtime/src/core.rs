@@ -200,7 +200,7 @@ impl Core {
     /// those who look closely; one with a hub that we dialed is the operator's business.
     pub(crate) fn tell_handshake_fault(&self, conn: Conn, dialed: bool, fault: &Fault) {
         let peer = self.with_node(|node| node.peer(conn));
-        let peer = peer.map_or_else(String::new, |peer| format!("{}:{} - ", peer.ip, peer.port));
+        let peer = peer.map_or_else(String::new, |peer| format!("{peer} - "));
         if dialed {
             tracing::error!("{peer}cid:{} - {fault}", conn.0);
         } else {
@@ -211,7 +211,7 @@ impl Core {
     /// A proxy's words were no good.
     pub(crate) fn tell_bad_proxy(&self, conn: Conn, why: &str) {
         let peer = self.with_node(|node| node.peer(conn));
-        let peer = peer.map_or_else(String::new, |peer| format!("{}:{}", peer.ip, peer.port));
+        let peer = peer.map_or_else(String::new, |peer| peer.to_string());
         tracing::warn!("Error reading PROXY protocol header from {peer}: {why}");
     }
 

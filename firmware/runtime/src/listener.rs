@@ -228,8 +228,7 @@ async fn welcome_secured(
         }
         Err(why) => {
             let peer = peer_of(line.stream());
-            let (ip, port) = (peer.ip, peer.port);
-            tracing::warn!("Error reading PROXY protocol header from {ip}:{port}: {why}");
+            tracing::warn!("Error reading PROXY protocol header from {peer}: {why}");
             return refuse(&core, &line, kind, relay, "Protocol Violation");
         }
     }
@@ -245,7 +244,7 @@ async fn welcome_secured(
         }
         Err(fault) => {
             let peer = peer_of(line.stream());
-            tracing::debug!("{}:{} - {fault}", peer.ip, peer.port);
+            tracing::debug!("{peer} - {fault}");
             refuse(&core, &line, kind, start.relay, "TLS Handshake Failure");
         }
     }

@@ -116,8 +116,7 @@ async fn upgrade(
     context: Option<Rc<Inbound>>,
     holding: &dyn Fn(usize),
 ) -> Option<(Accepted, Security)> {
-    let peer = peer_of(line.stream());
-    let peer = format!("{}:{}", peer.ip, peer.port);
+    let peer = peer_of(line.stream()).to_string();
     let (mut bytes, mut security) = (Vec::new(), Security::Plain);
     if let Some(context) = context {
         match tls::accept(line, &context, core.scratch(), &mut bytes, holding).await {

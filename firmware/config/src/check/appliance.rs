@@ -25,9 +25,13 @@ impl Checker<'_> {
         }
     }
 
-    /// The box logs in at itself, also with a configuration from elsewhere.
+    /// The box logs in at itself. A configuration from elsewhere has no such block: it is tried,
+    /// and what keeps the box out of itself goes back.
     pub(super) fn ota(&mut self) {
         let config = self.config;
+        if config.places.of(&["ota"]).is_none() {
+            return;
+        }
         let Some(user) = config.ota.as_ref().and_then(|ota| ota.login.user.as_ref()) else {
             return;
         };

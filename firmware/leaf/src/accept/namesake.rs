@@ -65,7 +65,7 @@ pub(super) fn stand_off(
     encode::ping(&mut ping);
     up.write_to(first, &ping);
     let place = |link| match up.address_of(link) {
-        Some(peer) => format!("{}:{}", peer.ip, peer.port),
+        Some(peer) => peer.to_string(),
         None => "nowhere".to_owned(),
     };
     format!(

@@ -45,11 +45,7 @@ impl Connection {
         if let Some(fault) = self.socket.line.pack_fault() {
             let peer = peer_of(self.socket.line.stream());
             let conn = self.conn.0;
-            tracing::error!(
-                "{}:{} - lid:{conn} - read error: {fault}",
-                peer.ip,
-                peer.port
-            );
+            tracing::error!("{peer} - lid:{conn} - read error: {fault}");
             return "Read Error";
         }
         let frames = self.socket.line.frames().map(|frames| frames.borrow());
@@ -67,11 +63,7 @@ impl Connection {
         if let Some(fault) = frames.fault() {
             let peer = peer_of(self.socket.line.stream());
             let conn = self.conn.0;
-            tracing::error!(
-                "{}:{} - wid:{conn} - read error: {fault}",
-                peer.ip,
-                peer.port
-            );
+            tracing::error!("{peer} - wid:{conn} - read error: {fault}");
         }
         frames.is_ended()
     }

@@ -89,8 +89,9 @@ fn seen(at: &str) -> Option<String> {
     Some(info["client_ip"].as_str().unwrap_or("-").to_owned())
 }
 
-/// For each listener of a server on all addresses and each of this machine's own: who it sees.
-fn reached(kind: Kind, host: &str) -> Vec<(&'static str, &'static str, Option<String>)> {
+/// For each listener of a server on `host` and each of this machine's own addresses: who it sees.
+/// Then whether its log names a caller as one does who calls back.
+fn reached(kind: Kind, host: &str) -> (Vec<(&'static str, &'static str, Option<String>)>, bool) {
     let ports = [(); 6].map(|()| free_port());
     let [clients, leafs, routes, gateways, sockets, monitor] = ports;
     let config = format!(
@@ -102,7 +103,7 @@ fn reached(kind: Kind, host: &str) -> Vec<(&'static str, &'static str, Option<St
          cluster {{ name: C, host: \"{host}\", port: {routes} }}\n\
          websocket {{ host: \"{host}\", port: {sockets}, no_tls: true }}\n",
     );
-    let _server = Server::start(kind, &Setup::config(&config));
+    let server = Server::start(kind, &Setup::config(&config).args(["-D"]));
     let mut all = Vec::new();
     for near in ["127.0.0.1", "[::1]"] {
         for (name, port) in [
@@ -118,7 +119,12 @@ fn reached(kind: Kind, host: &str) -> Vec<(&'static str, &'static str, Option<St
         let page = TcpStream::connect(format!("{near}:{monitor}"));
         all.push(("monitor", near, page.ok().map(|_| "there".to_owned())));
     }
-    all
+    let log = server.log();
+    let mut lines = log.lines();
+    (
+        all,
+        lines.any(|line| line.contains(" [::1]:") && line.contains(" - cid:")),
+    )
 }
 
 /// spec: Go net `favoriteAddrFamily`
@@ -127,6 +133,7 @@ fn every_listener_on_all_addresses_is_reached_by_both_families() {
     for host in ["0.0.0.0", "::", "127.0.0.1", "::1"] {
         let (theirs, ours) = (reached(Kind::Real, host), reached(Kind::Hub, host));
         assert_eq!(ours, theirs, "{host}");
+        let (ours, _) = ours;
         let misses = ours.iter().filter(|(_, _, seen)| seen.is_none()).count();
         let one_family = host != "0.0.0.0" && host != "::";
         assert_eq!(misses, if one_family { 6 } else { 0 }, "{host}: {ours:?}");

@@ -148,4 +148,10 @@ fn the_boxs_own_user_is_in_the_file() {
     }
     // Nobody is asked who they are.
     assert_eq!(said("", "b"), "");
+    // What came from elsewhere is tried.
+    let own = load_text(&block("user: b, password: x"), "x.conf", &Nothing).unwrap();
+    let users = "authorization { users: [ { user: a, password: x } ] }";
+    let mut other = load_text(users, "y.conf", &Nothing).unwrap().config;
+    other.ota = own.config.ota;
+    assert!(other.check().is_ok());
 }
