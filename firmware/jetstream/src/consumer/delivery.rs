@@ -260,6 +260,7 @@ impl Consumer {
             draft.contents = relabeled;
         }
         let size = draft.size();
+        let sent = size - draft.body.subject_len() as usize + to.len();
         self.note(scene, &draft);
         let Draft {
             body,
@@ -274,7 +275,7 @@ impl Consumer {
             self.out
                 .publish(status::unfinished(&to, text, messages, bytes));
         }
-        self.sent(scene, size);
+        self.sent(scene, sent);
         Some(size)
     }
 
@@ -390,6 +391,7 @@ impl Consumer {
 }
 
 impl Draft {
+    /// What budgets count: the subject is the stored one.
     fn size(&self) -> usize {
         let (header, payload) = (
             self.contents.header(&self.body),

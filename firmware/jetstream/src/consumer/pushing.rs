@@ -139,7 +139,8 @@ impl Consumer {
         }
     }
 
-    /// Counts a message that was sent.
+    /// Counts a message that was sent, with the subject it went to.
+    // spec: nats-server v2.15.1 server/consumer.go deliverMsg, server/stream.go jsPubMsg.size
     pub(super) fn sent(&mut self, scene: &Scene<'_>, size: usize) {
         let full = self.acks_by_flow() && self.is_full();
         let Mode::Push(push) = &mut self.mode else {

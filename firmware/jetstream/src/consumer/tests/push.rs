@@ -1,5 +1,6 @@
 use super::*;
 use crate::consumer::config::ReplayPolicy;
+use crate::consumer::limits;
 
 fn push() -> ConsumerConfig {
     ConsumerConfig {
@@ -80,6 +81,24 @@ fn flow_control_stops_and_goes_on() {
         seen.len() + rest.iter().filter(|s| s.payload == big).count(),
         41
     );
+}
+
+// spec: nats-server v2.15.1 server/consumer.go deliverMsg, server/stream.go jsPubMsg.size
+#[test]
+fn flow_control_counts_the_subject_that_is_sent_to() {
+    let half = usize::try_from(limits::WINDOW_BYTES_START / 2).unwrap();
+    let config = ConsumerConfig {
+        idle_heartbeat: 1_000_000_000,
+        flow_control: true,
+        deliver_subject: "d".repeat(1000),
+        ..push()
+    };
+    let big = "x".repeat(half / 2 - 600);
+    let mut world = World::new(config, &[("a.1", big.as_str()); 4]);
+    world.pass(Duration::from_millis(1));
+    let seen = world.take();
+    let asked = seen.iter().position(|s| s.header.contains("FlowControl"));
+    assert_eq!(asked, Some(2), "of {}", seen.len());
 }
 
 #[test]
