@@ -22,6 +22,9 @@ pub const LOAD_ROWS_MIN: u64 = 512;
 /// How many threads that are: as many pages are asked of the medium at a time.
 pub const LOAD_THREADS: usize = 4;
 
+/// Stack of each of them.
+pub const LOAD_STACK_BYTES: usize = 512 * 1024;
+
 /// Runs of blocks that a stream is read in, at most.
 pub const LOAD_RUNS: u64 = 32;
 

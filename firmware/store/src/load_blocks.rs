@@ -9,7 +9,7 @@ use redb::{ReadTransaction, ReadableTableMetadata};
 
 use crate::block::{decode_bodies, decode_summary};
 use crate::coding::unseal;
-use crate::limits::{LOAD_ROWS_MIN, LOAD_RUNS, LOAD_THREADS};
+use crate::limits::{LOAD_ROWS_MIN, LOAD_RUNS, LOAD_STACK_BYTES, LOAD_THREADS};
 use crate::load::{damage, part_of};
 use crate::parts::LoadedPart;
 use crate::ranges::Ranges;
@@ -52,7 +52,15 @@ impl LoadedBlocks {
             }
         };
         let found: Vec<Result<Vec<_>, redb::Error>> = thread::scope(|scope| {
-            let helpers: Vec<_> = (1..LOAD_THREADS).map(|_| scope.spawn(work)).collect();
+            // Where the system gives no thread, this one does it all.
+            let helper = || {
+                let helper = thread::Builder::new().name("disk-load".into());
+                helper
+                    .stack_size(LOAD_STACK_BYTES)
+                    .spawn_scoped(scope, work)
+                    .ok()
+            };
+            let helpers: Vec<_> = (1..LOAD_THREADS).map_while(|_| helper()).collect();
             let mut found = vec![work()];
             found.extend(helpers.into_iter().filter_map(|helper| helper.join().ok()));
             found
@@ -64,8 +72,11 @@ impl LoadedBlocks {
         found: Vec<Result<Vec<(usize, Self)>, redb::Error>>,
         runs: usize,
     ) -> Result<Self, redb::Error> {
-        let found: Vec<Vec<_>> = found.into_iter().collect::<Result<_, _>>()?;
-        let mut found: Vec<_> = found.into_iter().flatten().collect();
+        let (whole, mut faults): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
+        // After one read failed, redb tells all others only that.
+        faults.sort_by_key(|it| matches!(it, Err(redb::Error::PreviousIo)));
+        faults.into_iter().try_for_each(|it| it.map(drop))?;
+        let mut found: Vec<_> = whole.into_iter().flatten().flatten().collect();
         if found.len() < runs {
             return Err(redb::Error::Corrupted(
                 "a thread that reads blocks ended".into(),
@@ -164,4 +175,28 @@ fn rebuild(key: &[u8], bodies: &[u8], dead: &Ranges) -> LoadedPart {
     let stored = decode_bodies(key, bodies).0;
     let living = stored.iter().filter(|stored| !dead.contains(stored.seq));
     part_of(living.map(|stored| (stored.seq, stored.time, &stored.body)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(runs: &[usize]) -> Result<Vec<(usize, LoadedBlocks)>, redb::Error> {
+        Ok(runs
+            .iter()
+            .map(|run| (*run, LoadedBlocks::default()))
+            .collect())
+    }
+
+    /// What is told of a fault decides whether the store is taken for damaged.
+    #[test]
+    fn the_first_fault_is_told_and_not_what_came_of_it() {
+        let later = || Err(redb::Error::PreviousIo);
+        let first = Err(redb::Error::Io(std::io::ErrorKind::UnexpectedEof.into()));
+        let told = LoadedBlocks::joined(vec![later(), found(&[0]), first, later()], 3);
+        assert!(matches!(told, Err(redb::Error::Io(_))), "{told:?}");
+        assert!(LoadedBlocks::joined(vec![found(&[1, 0]), found(&[2])], 3).is_ok());
+        let ended = LoadedBlocks::joined(vec![found(&[0, 2])], 3);
+        assert!(matches!(ended, Err(redb::Error::Corrupted(_))), "{ended:?}");
+    }
 }
