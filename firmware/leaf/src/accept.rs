@@ -215,7 +215,8 @@ impl Accept {
                 id: &connect.server_id,
                 user: &connect.user,
             };
-            gate.own_only(reserved.own_of(&up.account_name(account), permissions, names));
+            let account = up.account_name(account);
+            gate.limit_names(reserved.one_name_of(&account, permissions, names));
         }
         let rule = permissions.and_then(|permissions| permissions.allow_responses);
         let own = &self.listener;

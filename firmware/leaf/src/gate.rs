@@ -1,3 +1,5 @@
+use core::cell::OnceCell;
+
 use frond_account::{Permissions, SubjectRules};
 use frond_subject::{is_subset, matches, overlaps};
 
@@ -24,23 +26,46 @@ pub(crate) struct Gate {
     send_denied: Vec<Box<str>>,
     /// Never asked for; a spoke doesn't take it either.
     receive_denied: Vec<Box<str>>,
-    /// What of these we are sent is only of the spoke's own.
-    own_only: Vec<OwnOnly>,
+    /// What of these we are sent is of one name.
+    one_name: Option<OneName>,
 }
 
-/// What a spoke says under some names only.
+/// What a spoke says under one name only: its own, or, where it says none of its own, the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OwnOnly {
-    /// Whatever the name.
-    pub(crate) all: Box<str>,
-    /// Those of its own names.
+pub(crate) struct OneName {
+    /// What comes before the name.
+    pub(crate) begins: Vec<Box<str>>,
     pub(crate) own: Vec<Box<str>>,
+    pub(crate) said: OnceCell<Box<str>>,
 }
 
-impl OwnOnly {
+impl OneName {
     fn permits(&self, subject: &str) -> bool {
-        !matches(&self.all, subject) || self.own.iter().any(|own| matches(own, subject))
+        let mut begins = self.begins.iter();
+        let Some(name) = begins.find_map(|begin| after(begin, subject)) else {
+            return true;
+        };
+        // More than one token is nobody's name.
+        if name.contains('.') {
+            return false;
+        }
+        let is_own = self.own.iter().any(|own| **own == *name);
+        let said = self.said.get_or_init(|| name.into());
+        is_own || **said == *name
     }
+}
+
+/// What comes after so many tokens, of which some are whatever they are.
+fn after<'a>(begin: &str, subject: &'a str) -> Option<&'a str> {
+    let mut rest = subject;
+    for token in begin.split_terminator('.') {
+        let (first, more) = rest.split_once('.')?;
+        if token != "*" && token != first {
+            return None;
+        }
+        rest = more;
+    }
+    Some(rest)
 }
 
 impl Gate {
@@ -57,7 +82,7 @@ impl Gate {
             },
             send_denied: Vec::new(),
             receive_denied: Vec::new(),
-            own_only: Vec::new(),
+            one_name: None,
         }
     }
 
@@ -84,10 +109,9 @@ impl Gate {
             .extend(filters.into_iter().map(Into::into));
     }
 
-    /// What the peer says under its own names only. It is not told: its server asks for nothing of
-    /// that, and what it sends all the same is dropped.
-    pub(crate) fn own_only(&mut self, only: Vec<OwnOnly>) {
-        self.own_only = only;
+    /// What the peer says under one name only. It is not told: what it sends all the same is dropped.
+    pub(crate) fn limit_names(&mut self, names: Option<OneName>) {
+        self.one_name = names;
     }
 
     /// Whether a message on `subject` may be sent to the peer.
@@ -121,7 +145,7 @@ impl Gate {
             || match self.role {
                 Role::Hub => {
                     permits(&self.receive, inner)
-                        && self.own_only.iter().all(|only| only.permits(inner))
+                        && self.one_name.as_ref().is_none_or(|it| it.permits(inner))
                 }
                 Role::Spoke => {
                     routed

@@ -1,6 +1,8 @@
+use core::cell::OnceCell;
+
 use frond_account::{Permissions, SubjectRules};
 
-use crate::gate::OwnOnly;
+use crate::gate::OneName;
 
 /// What leafs of an account neither say nor hear, because it is for this server's own people: a
 /// leaf's clients are in the account like any others, and many of them.
@@ -10,7 +12,7 @@ pub struct Reserved {
     pub account: String,
     /// Not said by a leaf.
     pub said: Vec<String>,
-    /// Said by a leaf of its own name only: what comes before that.
+    /// Said by a leaf of one name only, its own where it says that: what comes before it.
     pub own: Vec<String>,
     /// Not heard by one.
     pub heard: Vec<String>,
@@ -30,26 +32,22 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The names that it may speak for: any one when it has none.
+    /// Those that it may speak for.
     fn own(self) -> Vec<Box<str>> {
-        if self.name == self.id {
-            return vec!["*".into()];
-        }
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let both = [self.name, self.user].into_iter();
-        let both = both.filter(|it| !it.is_empty() && it.chars().all(fits));
-        both.map(Into::into).collect()
+        let named = (self.name != self.id).then_some(self.name);
+        let both = named.into_iter().chain([self.user]);
+        both.filter(|it| !it.is_empty()).map(Into::into).collect()
     }
 }
 
 impl Reserved {
-    /// What a leaf of an account says under its own name only.
-    pub(crate) fn own_of(
+    /// What a leaf of an account says under one name only.
+    pub(crate) fn one_name_of(
         &self,
         account: &str,
         permissions: Option<&Permissions>,
         names: Names<'_>,
-    ) -> Vec<OwnOnly> {
+    ) -> Option<OneName> {
         let is_named = |it: &Permissions, begin: &str| {
             let mut allowed = it.publish.allow.iter();
             allowed.any(|filter| filter.starts_with(begin))
@@ -57,18 +55,11 @@ impl Reserved {
         // Whoever is allowed some of it by name may say just that.
         let mut begins = self.own.iter().chain([&self.named]);
         let is_left = permissions.is_some_and(|it| begins.any(|begin| is_named(it, begin)));
-        if account != self.account || is_left {
-            return Vec::new();
-        }
-        let names = names.own();
-        let only = |begin: &String| OwnOnly {
-            all: format!("{begin}>").into(),
-            own: names
-                .iter()
-                .map(|it| format!("{begin}{it}").into())
-                .collect(),
-        };
-        self.own.iter().map(only).collect()
+        (account == self.account && !is_left).then(|| OneName {
+            begins: self.own.iter().map(|it| it.as_str().into()).collect(),
+            own: names.own(),
+            said: OnceCell::new(),
+        })
     }
 
     /// The permissions of a leaf's user in an account, with that taken away.
@@ -149,7 +140,7 @@ mod tests {
             },
             ..Permissions::default()
         };
-        let may = |name: &str, permissions: Option<&Permissions>, subject: &str| {
+        let gate = |name: &str, permissions: Option<&Permissions>| {
             let names = Names {
                 name,
                 id: "NID",
@@ -159,38 +150,52 @@ mod tests {
             if let Some(permissions) = permissions {
                 gate.limit_peer(permissions);
             }
-            gate.own_only(reserved.own_of("A", permissions, names));
-            gate.may_receive(subject)
+            gate.limit_names(reserved.one_name_of("A", permissions, names));
+            gate
         };
-        for (name, subject, is_taken) in [
-            ("shop-1", "of.shop-1", true),
-            ("shop-1", "of.box-1", true),
-            ("shop-1", "of.shop-2", false),
-            ("shop-1", "of.key.shop-1", false),
-            ("shop-1", "of.shop-1.more", false),
-            ("shop-1", "$JS.hub.API.of.shop-1", true),
-            ("shop-1", "$JS.hub.API.of.shop-2", false),
-            ("shop-1", "other.shop-2", true),
-            ("shop-1", "_GR_.abcdef.ghijkl.of.shop-2", false),
-            // A name that is a pattern is nobody's.
-            ("*", "of.shop-2", false),
-            (">", "of.shop-2", false),
-            // Which box it is is not known.
-            ("NID", "of.shop-2", true),
-            ("NID", "of.key.shop-2", false),
+        for (name, said) in [
+            ("shop-1", "of.shop-1"),
+            ("shop-1", "of.box-1"),
+            ("shop-1", "$JS.hub.API.of.shop-1"),
+            // A box that calls itself otherwise than its server, and one whose server has no name.
+            ("shop-1", "of.till-7"),
+            ("NID", "$JS.hub.API.of.till-7"),
         ] {
-            assert_eq!(may(name, None, subject), is_taken, "{name} {subject}");
+            let gate = gate(name, None);
+            assert!(
+                gate.may_receive(said) && gate.may_receive(said),
+                "{name} {said}"
+            );
+            for other in [
+                "of.shop-2",
+                "$JS.hub.API.of.shop-2",
+                "of.key.shop-1",
+                "of.key.till-7",
+                "of.shop-1.more",
+                "_GR_.abcdef.ghijkl.of.shop-2",
+            ] {
+                assert!(!gate.may_receive(other), "{name} {said} {other}");
+            }
+            assert!(gate.may_receive("other.shop-2") && gate.may_receive("of"));
         }
+        // Its own name is not taken from it.
+        let raced = gate("shop-1", None);
+        assert!(raced.may_receive("of.shop-2") && raced.may_receive("of.shop-1"));
+        assert!(!raced.may_receive("of.shop-3"));
+        // No key comes first either, or in the way of who does.
+        let keys = gate("NID", None);
+        assert!(!keys.may_receive("of.key.till-7") && keys.may_receive("of.till-7"));
         let wide = allowing(">");
-        assert!(!may("shop-1", Some(&wide), "of.shop-2"));
+        let wide = gate("shop-1", Some(&wide));
+        assert!(wide.may_receive("of.shop-1") && !wide.may_receive("of.shop-2"));
         let some = allowing("of.shop-2");
-        assert!(may("shop-1", Some(&some), "of.shop-2"));
-        assert!(!may("shop-1", Some(&some), "of.shop-1"));
+        let some = gate("shop-1", Some(&some));
+        assert!(some.may_receive("of.shop-2") && !some.may_receive("of.shop-1"));
         let names = Names {
             name: "a",
             id: "b",
             user: "",
         };
-        assert!(reserved.own_of("B", None, names).is_empty());
+        assert_eq!(reserved.one_name_of("B", None, names), None);
     }
 }
