@@ -19,6 +19,7 @@ pub(crate) enum Call {
     Time,
     Leaving,
     Reconfigured,
+    Renamed,
     Neighbours,
     Cluster(Box<ServerInfo>),
     Offered,
@@ -143,6 +144,7 @@ impl Broker {
                 Call::Reconfigured => {
                     self.call(id, |link, now, up| link.reconfigured(now, up));
                 }
+                Call::Renamed => self.call(id, |link, now, up| link.cluster_renamed(now, up)),
                 Call::Leaving => self.call(id, |link, _, up| link.leaving(up)),
                 Call::Offered => self.call(id, |link, _, up| link.offered(up)),
                 Call::Verdict(verdict) => {

@@ -19,6 +19,7 @@ impl Broker {
             let text = format!("Client connection closed: {cause}");
             self.log_connection(slot, Level::Debug, &text);
         }
+        self.tell_link_closed(slot, cause);
         let Some(conn) = self.conns.get(slot).map(|connection| connection.conn) else {
             return;
         };

@@ -1,13 +1,15 @@
 use frond_account::Entry;
 use frond_wire::RouteConnect;
 
-use crate::LinkVerdict;
+use crate::{Level, LinkVerdict};
 
 /// Another server of the system that dialed, and what it said of itself while its password is
 /// compared.
 #[derive(Debug, Default)]
 pub struct Doorway {
     held: Option<Box<RouteConnect>>,
+    /// Who the last one said it is.
+    user: String,
 }
 
 /// What became of it.
@@ -31,7 +33,10 @@ impl Doorway {
     /// Nobody is there.
     #[must_use]
     pub const fn new() -> Self {
-        Self { held: None }
+        Self {
+            held: None,
+            user: String::new(),
+        }
     }
 
     /// Somebody says who it is, and `entry` is what that is worth. A hash and a password that have
@@ -42,6 +47,7 @@ impl Doorway {
         entry: Entry,
         compare: impl FnOnce(&str, &str),
     ) -> Admission {
+        self.user.clone_from(&connect.user);
         match entry {
             Entry::Open => Admission::Admitted(Box::new(connect)),
             Entry::Closed => Admission::Refused,
@@ -53,6 +59,12 @@ impl Doorway {
         }
     }
 
+    /// What the log says of who stood here and was told `text`.
+    #[must_use]
+    pub fn told_as(&self, text: &str) -> (Level, String) {
+        told_as(text, &self.user)
+    }
+
     /// Its password was compared; without one that is, nothing comes of it.
     pub fn decide(&mut self, verdict: &LinkVerdict) -> Admission {
         match (self.held.take(), verdict) {
@@ -62,6 +74,22 @@ impl Doorway {
                 Admission::Pending
             }
         }
+    }
+}
+
+/// What the log says of a peer that said it is `user`, or nobody, and was told `text`.
+///
+/// spec: nats-server v2.15.1 server/client.go `authViolation`, `authTimeout`, `processPingTimer`
+#[must_use]
+pub fn told_as(text: &str, user: &str) -> (Level, String) {
+    match text {
+        REFUSED_TEXT if user.is_empty() => (Level::Error, "authentication error".to_owned()),
+        REFUSED_TEXT => {
+            let text = format!("authentication error - User {user:?}");
+            (Level::Error, text)
+        }
+        "Authentication Timeout" | "Stale Connection" => (Level::Debug, text.to_owned()),
+        text => (Level::Error, text.to_owned()),
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use frond_account::Transport;
 use frond_wire::ServerInfo;
 
-use crate::connection::{Connection, Kind};
-use crate::{Broker, Conn};
+use crate::connection::Connection;
+use crate::{Broker, Conn, LinkKind};
 
 /// The WebSocket listener as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,13 +69,15 @@ impl Broker {
 }
 
 impl Connection {
-    /// How log lines about it begin: where it is, and its number.
-    pub(crate) fn mark(&self) -> String {
-        let kind = match (&self.kind, self.transport) {
-            (Kind::Link(_), Transport::WebSocket) => "lid_ws",
-            (Kind::Link(_), Transport::Tcp | Transport::InProcess) => "lid",
-            (Kind::Client(_) | Kind::Closing, Transport::WebSocket) => "wid",
-            (Kind::Client(_) | Kind::Closing, Transport::Tcp | Transport::InProcess) => "cid",
+    /// How log lines about it begin: where it is, and its number; `link` is the kind of its link.
+    pub(crate) fn mark(&self, link: Option<LinkKind>) -> String {
+        let kind = match (link, self.transport) {
+            (Some(LinkKind::Route), _) => "rid",
+            (Some(LinkKind::Gateway), _) => "gid",
+            (Some(LinkKind::Leaf), Transport::WebSocket) => "lid_ws",
+            (Some(LinkKind::Leaf), Transport::Tcp | Transport::InProcess) => "lid",
+            (None, Transport::WebSocket) => "wid",
+            (None, Transport::Tcp | Transport::InProcess) => "cid",
         };
         let proxied = self.upgrade.as_ref().and_then(|said| said.forwarded_for);
         let proxied = match proxied {

@@ -10,6 +10,20 @@ pub(crate) fn parser_error(buf: &[u8], at: usize) -> String {
     format!("Client parser ERROR, state={state}, i={index}: proto='{snippet}...'")
 }
 
+/// What the connection of a link is closed for whose peer was told `err_text` of what it sent.
+///
+/// spec: nats-server v2.15.1 server/client.go `readLoop`, `maxPayloadViolation`, server/parser.go
+/// `overMaxControlLineLimit`
+#[must_use]
+pub fn garbage_cause(err_text: Option<&str>) -> &'static str {
+    match err_text {
+        Some("Authorization Violation") => "Authentication Failure",
+        Some("Maximum Payload Violation") => "Maximum Message Payload Exceeded",
+        Some("maximum control line exceeded") => "Maximum Control Line Exceeded",
+        Some(_) | None => "Protocol Violation",
+    }
+}
+
 /// The state and the bytes that still made sense.
 fn within_verb(rest: &[u8]) -> (u8, usize) {
     let known = VERBS.iter().map(|(verb, states)| {

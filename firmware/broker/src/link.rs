@@ -85,6 +85,12 @@ pub trait Link: Debug {
     /// The configuration of links of its kind is another, and this one stays.
     fn reconfigured(&mut self, _now: Now, _up: &mut dyn Upcalls) {}
 
+    /// This server's cluster is called otherwise from here on.
+    fn cluster_renamed(&mut self, _now: Now, _up: &mut dyn Upcalls) {}
+
+    /// It is of no more use, and ends with its connection: [`Link::closed`] is the last call.
+    fn dismissed(&mut self) {}
+
     /// This server leads its clients away: a peer that could take them is told.
     fn leaving(&mut self, _up: &mut dyn Upcalls) {}
 
@@ -250,6 +256,10 @@ pub trait Upcalls {
     fn close(&mut self, cause: &str);
     /// A line for the operator.
     fn log(&mut self, level: Level, text: String);
+    /// A line about the connection, which it begins with, as long as there is one.
+    fn log_peer(&mut self, level: Level, text: &str) {
+        self.log(level, text.to_owned());
+    }
     /// The same of what may go on for long: about one `key` a line now and then, with how many
     /// were left out.
     fn log_seldom(&mut self, level: Level, key: &str, text: String);
@@ -454,6 +464,8 @@ pub struct LinkStatus {
     pub account: String,
     /// Whether this side is the spoke of the link, as nats-server's `is_spoke`.
     pub is_spoke: bool,
+    /// Whether interest of other leafnodes is kept from the peer.
+    pub is_isolated: bool,
     /// Round trip time, when measured.
     pub rtt: Option<std::time::Duration>,
     /// Filters the peer asked for; those of routes and gateways are found among the broker's.

@@ -5,7 +5,9 @@ use frond_account::{
 };
 
 use crate::calls::Call;
-use crate::{Broker, Level, LinkId, LinkVerdict, Output};
+use crate::label::Name;
+use crate::proof::authentication_error;
+use crate::{Broker, Level, LinkId, LinkKind, LinkVerdict, Output};
 
 /// What the peer of a link said of itself, whoever it turns out to be.
 #[derive(Clone, Debug, Default)]
@@ -60,11 +62,11 @@ impl Broker {
                     &pending.nonce,
                     PeerKind::Leafnode,
                 );
-                self.refuse_link(id, slot, why);
+                self.refuse_link(id, slot, why, &pending.credentials);
             }
             Verdict::RefuseFor(why) => {
                 let why = self.log_jwt_refusal(slot, &why);
-                self.refuse_link(id, slot, why);
+                self.refuse_link(id, slot, why, &pending.credentials);
             }
             Verdict::Ask(question) => {
                 self.next_token += 1;
@@ -127,7 +129,7 @@ impl Broker {
                 if !why.is_empty() {
                     self.log_connection(slot, Level::Debug, &why);
                 }
-                self.refuse_link(id, slot, Refusal::Credentials);
+                self.refuse_link(id, slot, Refusal::Credentials, &pending.credentials);
             }
             Answer::Again => self.judge_link(id, pending),
         }
@@ -146,7 +148,13 @@ impl Broker {
         self.tell(id, Call::Verdict(accepted(identity)));
     }
 
-    fn refuse_link(&mut self, id: LinkId, slot: u32, why: Refusal) {
+    /// spec: nats-server v2.15.1 server/client.go `authViolation`
+    fn refuse_link(&mut self, id: LinkId, slot: u32, why: Refusal, given: &Credentials) {
+        // Another server of the system says itself whom it let not in.
+        if self.link_kind(id) == LinkKind::Leaf {
+            let text = authentication_error(Name::given(given));
+            self.log_connection(slot, Level::Error, &text);
+        }
         if !why.detail().is_empty() {
             self.log_connection(slot, Level::Debug, why.detail());
         }

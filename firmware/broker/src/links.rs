@@ -156,6 +156,9 @@ impl Broker {
     /// Removes a link, closing its connection.
     pub fn detach(&mut self, now: Now, id: LinkId) {
         self.now = now;
+        if let Some(link) = self.links.get_mut(&id).and_then(|slot| slot.link.as_mut()) {
+            link.dismissed();
+        }
         self.close_link(id, "Client Closed");
         self.settle();
         self.links.remove(&id);

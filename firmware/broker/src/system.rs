@@ -9,7 +9,7 @@ use frond_wire::ConnectInfo;
 use crate::broker::InfoMoment;
 use crate::connection::{Hello, Kind, State};
 use crate::options::Options;
-use crate::{Broker, ClientView, ClosedClient, Conn, LinkId, LinkKind, Output};
+use crate::{Broker, ClientView, ClosedClient, Conn, Level, LinkId, LinkKind, Output};
 
 impl Broker {
     /// What a client may do; `None` when nothing is forbidden to it.
@@ -95,6 +95,28 @@ impl Broker {
             reason: cause.into(),
             kind: PeerKind::Leafnode,
         })
+    }
+
+    /// spec: nats-server v2.15.1 server/client.go `closeConnection`
+    pub(crate) fn tell_link_closed(&mut self, slot: u32, cause: &str) {
+        let link = self.link_at(slot).and_then(|id| self.links.get(&id));
+        let Some(link) = link else {
+            return;
+        };
+        let kind = match link.kind {
+            LinkKind::Leaf => "Leafnode",
+            LinkKind::Route => "Router",
+            LinkKind::Gateway => "Gateway",
+        };
+        let name = match &*link.said.name {
+            "" => link.bound.as_ref().map_or("", |bound| &bound.peer.name),
+            name => name,
+        };
+        let mut text = format!("{kind} connection closed: {cause}");
+        if !name.is_empty() {
+            text += &format!(" - Remote: {}", name.escape_default());
+        }
+        self.log_connection(slot, Level::Info, &text);
     }
 
     /// The link whose connection this is.

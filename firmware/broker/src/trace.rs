@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use frond_wire::{Message, Op, RouteOp};
 
-use crate::{Broker, Level, Output};
+use crate::{Broker, Conn, Level, LinkKind, Output};
 
 /// What of the lines on connections is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,10 +28,23 @@ impl Broker {
         let Some(connection) = self.conns.get(slot) else {
             return;
         };
-        let mark = connection.mark();
+        let link = self.link_at(slot).map(|link| self.link_kind(link));
+        let mark = connection.mark(link);
         let label = connection.session().map_or("", |session| &session.label);
         let text = format!("{mark}{label} - {text}");
         self.outputs.push_back(Output::Log { level, text });
+    }
+
+    /// How lines about a connection begin, and what kind of link it carries.
+    #[must_use]
+    pub fn mark(&self, conn: Conn) -> (String, Option<LinkKind>) {
+        let slot = self.by_conn.get(&conn).copied();
+        let found = slot.and_then(|slot| Some((slot, self.conns.get(slot)?)));
+        let Some((slot, connection)) = found else {
+            return (format!("cid:{}", conn.0), None);
+        };
+        let link = self.link_at(slot).map(|link| self.link_kind(link));
+        (connection.mark(link), link)
     }
 
     /// What of the things peers say, and are told, is logged.

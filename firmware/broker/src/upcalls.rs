@@ -128,6 +128,7 @@ impl Upcalls for Up<'_> {
         let full = limits.leafnodes_max.is_some_and(|max| state.leafs >= max);
         if full && !peer.is_hub {
             frond_wire::encode::err(&mut self.out, TOO_MANY_CONNECTIONS);
+            self.log_peer(Level::Error, TOO_MANY_CONNECTIONS);
             self.close("Maximum Account Connections Exceeded");
             return false;
         }
@@ -432,6 +433,13 @@ impl Upcalls for Up<'_> {
 
     fn log(&mut self, level: Level, text: String) {
         self.broker.outputs.push_back(Output::Log { level, text });
+    }
+
+    fn log_peer(&mut self, level: Level, text: &str) {
+        match self.broker.links.get(&self.id).and_then(|link| link.slot) {
+            Some(slot) => self.broker.log_connection(slot, level, text),
+            None => self.log(level, text.to_owned()),
+        }
     }
 
     fn log_seldom(&mut self, level: Level, key: &str, mut text: String) {

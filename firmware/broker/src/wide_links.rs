@@ -117,6 +117,7 @@ impl Broker {
         if self.info.cluster != name {
             name.clone_into(&mut self.info.cluster);
             self.announce();
+            self.tell_all(|| Call::Renamed);
         }
     }
 

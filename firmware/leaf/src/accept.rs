@@ -2,7 +2,7 @@ mod link;
 mod namesake;
 
 use frond_account::{AccountId, Credentials, Permissions, SubjectRules};
-use frond_broker::{Level, LinkPeer, Packs, Pulse, Settled, Upcalls};
+use frond_broker::{Level, LinkPeer, Packs, Pulse, Settled, Upcalls, told_as};
 use frond_clock::{Instant, Now};
 use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
 
@@ -70,7 +70,7 @@ impl Accept {
             return;
         };
         if !packs.is_open() {
-            return self.refuse(Some(UNAUTHORIZED), PROTOCOL_VIOLATION, up);
+            return self.refuse(Some(UNAUTHORIZED), UNAUTHENTICATED, up);
         }
         let Ok(info) = ServerInfo::parse(json) else {
             return self.refuse(None, "Parse Error", up);
@@ -164,7 +164,7 @@ impl Accept {
                 let words = stand_off(other, &id, &peer, up);
                 let key = format!("namesake {} {}", peer.name, account.0);
                 up.log_seldom(Level::Warn, &key, words);
-                return self.refuse(Some(DUPLICATE), DUPLICATE, up);
+                return self.shut(Some(DUPLICATE), DUPLICATE, up);
             }
         }
         let terms = self.terms(now, (connect, packs), account, permissions, peer, up);
@@ -286,19 +286,20 @@ impl Accept {
         }
     }
 
-    /// Says what is wrong, if there are words for it, and closes.
+    /// Says what is wrong, if there are words for it, to the peer and to the operator, and closes.
     fn refuse(&mut self, text: Option<&str>, cause: &str, up: &mut dyn Upcalls) {
+        if let Some(text) = text {
+            let (level, words) = told_as(text, "");
+            up.log_peer(level, &words);
+        }
+        self.shut(text, cause, up);
+    }
+
+    /// The same of what the operator knows already.
+    fn shut(&mut self, text: Option<&str>, cause: &str, up: &mut dyn Upcalls) {
         if let Some(text) = text {
             encode::err(up.out(), text);
         }
-        let who = match &self.state {
-            State::Up(session) => format!(" ({:?})", session.peer().name),
-            State::Authenticating { connect, .. } => format!(" ({:?})", connect.name),
-            State::New | State::AwaitingConnect { .. } | State::Closed => String::new(),
-        };
-        let at = up.whereabouts();
-        let words = text.unwrap_or(cause);
-        up.log(Level::Warn, format!("leafnode: closing {at}{who}: {words}"));
         self.state = State::Closed;
         up.close(cause);
     }
@@ -327,7 +328,7 @@ impl Accept {
         match op {
             Op::Err(text) => {
                 let text = printable(text);
-                up.log(Level::Warn, format!("leafnode: a leaf says: {text}"));
+                up.log_peer(Level::Error, &format!("Leafnode Error '{text}'"));
             }
             Op::Connect(_) => self.refuse(Some(UNKNOWN), PROTOCOL_VIOLATION, up),
             Op::Info(_)
@@ -388,6 +389,7 @@ fn credentials(connect: &LeafConnect) -> Credentials {
 const NONCE_CHARS: usize = 15;
 const PROTOCOL_VIOLATION: &str = "Protocol Violation";
 const STALE: &str = "Stale Connection";
+const UNAUTHENTICATED: &str = "Authentication Failure";
 const UNAUTHORIZED: &str = "Authorization Violation";
 const UNKNOWN: &str = "Unknown Protocol Operation";
 

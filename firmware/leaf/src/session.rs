@@ -249,6 +249,10 @@ impl Session {
         interests
     }
 
+    pub(crate) const fn is_isolated(&self) -> bool {
+        self.isolated
+    }
+
     /// Whether interest from there may concern the peer.
     pub(crate) const fn hears_of(&self, source: Source) -> bool {
         let is_leaf = matches!(

@@ -18,6 +18,8 @@ pub(crate) struct Mock {
     pub(crate) out: Vec<u8>,
     pub(crate) calls: Vec<String>,
     pub(crate) logs: Vec<String>,
+    /// Of the connection.
+    pub(crate) peer_logs: Vec<String>,
     pub(crate) seldom: BTreeSet<String>,
     pub(crate) interest: Vec<OwnedInterest>,
     pub(crate) peers: Vec<(LinkId, AccountId, LinkPeer)>,
@@ -85,6 +87,7 @@ impl Mock {
             out: Vec::new(),
             calls: Vec::new(),
             logs: Vec::new(),
+            peer_logs: Vec::new(),
             seldom: BTreeSet::new(),
             interest: Vec::new(),
             peers: Vec::new(),
@@ -287,6 +290,10 @@ impl Upcalls for Mock {
     }
     fn log(&mut self, level: Level, text: String) {
         self.logs.push(format!("{level:?} {text}"));
+    }
+
+    fn log_peer(&mut self, level: Level, text: &str) {
+        self.peer_logs.push(format!("{level:?} {text}"));
     }
 
     fn log_seldom(&mut self, level: Level, key: &str, text: String) {

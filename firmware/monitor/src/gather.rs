@@ -152,6 +152,7 @@ pub(crate) fn leafs(view: &View<'_>) -> Vec<Leaf> {
             cid: conn.0,
             name: status.name,
             is_spoke: status.is_spoke,
+            is_isolated: status.is_isolated,
             account: status.account,
             ip: line.peer.ip.to_string(),
             port: line.peer.port,

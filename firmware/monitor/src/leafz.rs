@@ -54,6 +54,8 @@ struct LeafInfo {
     id: u64,
     name: String,
     is_spoke: bool,
+    #[serde(skip_serializing_if = "empty")]
+    is_isolated: bool,
     account: String,
     ip: String,
     port: u16,
@@ -126,6 +128,7 @@ fn info(leaf: Leaf, list: bool) -> LeafInfo {
         id: leaf.cid,
         name: leaf.name,
         is_spoke: leaf.is_spoke,
+        is_isolated: leaf.is_isolated,
         account: leaf.account,
         ip: leaf.ip,
         port: leaf.port,

@@ -85,6 +85,7 @@ pub(crate) struct Leaf {
     pub(crate) cid: u64,
     pub(crate) name: String,
     pub(crate) is_spoke: bool,
+    pub(crate) is_isolated: bool,
     pub(crate) account: String,
     pub(crate) ip: String,
     pub(crate) port: u16,

@@ -99,7 +99,7 @@ pub(crate) fn document(view: &View<'_>, process: &Process<'_>) -> ServerStats {
         stalled_clients: counts.totals.stalls,
         routes: routes(view),
         gateways: gateways(view),
-        active_servers: 1 + counts.remotes,
+        active_servers: 1 + view.servers_heard.unwrap_or(counts.remotes),
         jetstream: jetstream(view),
         gomaxprocs: process.cores,
     }

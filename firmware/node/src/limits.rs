@@ -15,6 +15,13 @@ pub(crate) const STATSZ_FIRST: Duration = Duration::from_millis(250);
 /// spec: nats-server v2.15.1 server/events.go `statsHBInterval`
 pub(crate) const STATSZ_EVERY: Duration = Duration::from_secs(10);
 
+/// Without a word for so long a server is gone.
+/// spec: nats-server v2.15.1 server/server.go `orphMax`
+pub(crate) const ORPHAN_AFTER: Duration = Duration::from_secs(150);
+
+/// Other servers that are counted.
+pub(crate) const OTHER_SERVERS_MAX: usize = 4096;
+
 /// Bytes of all account JWTs kept in memory.
 pub(crate) const SHELF_BYTES_MAX: usize = 64 << 20;
 

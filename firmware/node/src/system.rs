@@ -9,6 +9,7 @@ mod beat;
 mod client_info;
 mod events;
 pub(crate) mod ocsp;
+mod others;
 pub(crate) mod packing;
 mod pending;
 mod request;
@@ -26,6 +27,7 @@ use crate::Node;
 use crate::owner::Owner;
 
 use beat::Beat;
+use others::Others;
 use pending::Pending;
 use services::Service;
 
@@ -41,6 +43,7 @@ pub(crate) struct System {
     seq: u64,
     rng: Rng,
     beat: Beat,
+    others: Others,
     /// When to tell the connections of an account again.
     conns: Timers<AccountId>,
     next_ticket: u64,
@@ -61,6 +64,7 @@ impl Node {
             seq: 0,
             rng: Rng::seeded(seed),
             beat: Beat::starting(now.mono),
+            others: Others::default(),
             conns: Timers::new(),
             next_ticket: 0,
             pending: BTreeMap::new(),
@@ -69,6 +73,11 @@ impl Node {
         let account = self.broker.directory().system_account();
         for (subject, service) in services::of_server(&id) {
             self.serve(account, &subject, service);
+        }
+        if self.hears_of_servers() {
+            for subject in ["$SYS.SERVER.*.STATSZ", "$SYS.SERVER.*.SHUTDOWN"] {
+                self.serve(account, subject, Service::OtherServer);
+            }
         }
         self.serve_accounts();
     }

@@ -1,4 +1,4 @@
-use frond_broker::Broker;
+use frond_broker::{Broker, Conn, LinkKind};
 use frond_clock::Now;
 use frond_config::Config;
 use frond_jetstream::JetStream;
@@ -32,6 +32,8 @@ pub struct View<'a> {
     pub route_port: u16,
     /// Where other clusters find this server; `None`: there are no gateways.
     pub gateway: Option<(&'a str, u16)>,
+    /// Servers that tell of themselves, besides this one; `None`: it does not listen.
+    pub servers_heard: Option<usize>,
     /// Whether clients are led away and nobody new is let in.
     pub is_lame_duck: bool,
 }
@@ -46,6 +48,12 @@ pub struct StreamsView<'a> {
 }
 
 impl Node {
+    /// How log lines about a connection begin, and what kind of link it carries.
+    #[must_use]
+    pub fn mark(&self, conn: Conn) -> (String, Option<LinkKind>) {
+        self.broker.mark(conn)
+    }
+
     /// What monitoring sees.
     #[must_use]
     pub fn view(&self, now: Now) -> View<'_> {
@@ -71,6 +79,7 @@ impl Node {
             websocket_port: websocket,
             route_port: route,
             gateway: self.gateways.as_ref().map(|it| (&*it.host, it.port)),
+            servers_heard: self.servers_heard(now),
             is_lame_duck: !matches!(self.lame_duck, LameDuck::Off),
         }
     }

@@ -19,7 +19,7 @@ use crate::frames::Tools;
 use crate::limits::{DISK_BACKLOG_BYTES_MAX, READ_BYTES, SHARED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::meter::Meter;
 use crate::packed::PackTools;
-use crate::tls::{Certificate, Contexts, Fault, Inbound, Scratch};
+use crate::tls::{Certificate, Contexts, Inbound, Scratch};
 use crate::waiting::Waiting;
 use crate::websocket::Door;
 use crate::{password, report};
@@ -194,18 +194,6 @@ impl Core {
     /// What the WebSocket port needs.
     pub(crate) fn door(&self) -> Option<Rc<Door>> {
         self.door.borrow().clone()
-    }
-
-    /// A handshake on a connection of the node failed. Whoever calls can fail it, so that is for
-    /// those who look closely; one with a hub that we dialed is the operator's business.
-    pub(crate) fn tell_handshake_fault(&self, conn: Conn, dialed: bool, fault: &Fault) {
-        let peer = self.with_node(|node| node.peer(conn));
-        let peer = peer.map_or_else(String::new, |peer| format!("{peer} - "));
-        if dialed {
-            tracing::error!("{peer}cid:{} - {fault}", conn.0);
-        } else {
-            tracing::debug!("{peer}cid:{} - {fault}", conn.0);
-        }
     }
 
     /// A proxy's words were no good.

@@ -177,10 +177,7 @@ impl Gateway {
         let until = now.mono + GREETING_TIMEOUT;
         match &self.side {
             Side::Accepted => {
-                up.log(
-                    Level::Debug,
-                    "gateway: Processing inbound gateway connection".to_owned(),
-                );
+                up.log_peer(Level::Info, "Processing inbound gateway connection");
                 let info = hello::info(&self.clusters, up);
                 encode::info(up.out(), &info);
                 let until = now.mono + self.clusters.planned(|plan| plan.auth_timeout);
@@ -188,10 +185,10 @@ impl Gateway {
             }
             Side::Dialed(dialed) => {
                 let text = format!(
-                    "gateway: Creating outbound gateway connection to {:?}",
+                    "Creating outbound gateway connection to {:?}",
                     dialed.cluster
                 );
-                up.log(Level::Debug, text);
+                up.log_peer(Level::Info, &text);
                 self.state = State::AwaitingInfo { until };
             }
         }
@@ -224,10 +221,10 @@ impl Gateway {
         self.last_error = None;
         up.introduce(&info.server_name, &info.version);
         let text = format!(
-            "gateway: Outbound gateway connection to {wanted:?} ({:?}) registered",
+            "Outbound gateway connection to {wanted:?} ({}) registered",
             info.server_id
         );
-        up.log(Level::Info, text);
+        up.log_peer(Level::Info, &text);
         let outbound = Outbound::begin(self.clusters.clone(), &wanted, info, now, up);
         self.state = State::Outbound(Box::new(outbound));
         up.set_crossings(self.clusters.nearest_first());
@@ -290,15 +287,15 @@ impl Gateway {
             return;
         }
         if let Some(words) = duplicate(info, up) {
-            up.log(Level::Error, format!("gateway: {words}"));
+            up.log_peer(Level::Error, &words);
             return self.refuse(None, DUPLICATE_NAME, up);
         }
         up.introduce(&info.server_name, &info.version);
         let text = format!(
-            "gateway: Inbound gateway connection from {:?} ({:?}) registered",
+            "Inbound gateway connection from {:?} ({}) registered",
             info.gateway, info.server_id
         );
-        up.log(Level::Info, text);
+        up.log_peer(Level::Info, &text);
         self.clusters.called_by(up.link(), &info.gateway);
         let mut inbound = Inbound::begin(self.clusters.clone(), info, now, up);
         inbound.tell_groups(up);
@@ -315,10 +312,9 @@ impl Gateway {
     fn refuse(&mut self, text: Option<&str>, cause: &str, up: &mut dyn Upcalls) {
         if let Some(text) = text {
             encode::err(up.out(), text);
+            let (level, words) = self.door.told_as(text);
+            up.log_peer(level, &words);
         }
-        let words = text.unwrap_or(cause);
-        let at = up.whereabouts();
-        up.log(Level::Warn, format!("gateway: closing {at}: {words}"));
         self.depart(up);
         self.state = State::Ended;
         up.close(cause);

@@ -59,6 +59,8 @@ pub(crate) struct Dialed {
     down_since: Option<Instant>,
     /// What was logged last, to log a cause once and not each second.
     logged: Option<String>,
+    /// Whether nobody wants it any more.
+    is_dismissed: bool,
 }
 
 /// Why a route is dialed.
@@ -118,6 +120,7 @@ impl Dialed {
             has_been_up: false,
             down_since: None,
             logged: None,
+            is_dismissed: false,
         }
     }
 
@@ -194,6 +197,7 @@ impl Route {
             .planned(|plan| (plan.compression.clone(), plan.told()));
         self.told = told;
         self.packs = Some(Packs::new(&wish, now.mono, up));
+        up.log_peer(Level::Info, "Route connection created");
         match &self.side {
             Side::Accepted => {
                 let info = hello::info(&self.mesh, None, self.compression(), up);
@@ -286,7 +290,7 @@ impl Route {
         }
         if matches!(self.side, Side::Accepted) && info.server_name == up.server().name {
             let text = format!("Remote server has a duplicate name: {:?}", info.server_name);
-            up.log(Level::Error, format!("route: {text}"));
+            up.log_peer(Level::Error, &text);
             return self.fail(now, None, &text, "Duplicate Server Name", up);
         }
         if info.ip.is_empty() {
@@ -437,10 +441,9 @@ impl Route {
     fn refuse(&mut self, text: Option<&str>, cause: &str, up: &mut dyn Upcalls) {
         if let Some(text) = text {
             encode::err(up.out(), text);
+            let (level, words) = self.door.told_as(text);
+            up.log_peer(level, &words);
         }
-        let words = text.unwrap_or(cause);
-        let at = up.whereabouts();
-        up.log(Level::Warn, format!("route: closing {at}: {words}"));
         self.depart(up);
         self.state = State::Ended;
         up.close(cause);

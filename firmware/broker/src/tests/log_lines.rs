@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
-use frond_account::{Directory, Login, Permissions, Secret, SubjectRules, UserPlan};
+use frond_account::{
+    AccountLimits, AccountPlan, Credentials, Directory, Login, Permissions, Plan, Secret,
+    SubjectRules, UserPlan,
+};
 
-use super::world::{World, login, plan, user};
+use super::links::add;
+use super::plain_link::Plain;
+use super::world::{PEER, World, login, plan, user};
 use crate::{Conn, Level, Limits, Output};
 
 fn world() -> World {
@@ -130,5 +135,84 @@ fn who_is_not_let_in_is_named_as_it_says() {
         let conn = world.connect();
         let found = errors(&mut world, conn, &format!("CONNECT {{{says}}}\r\n"));
         assert_eq!(found, [format!("authentication error{logged}")]);
+    }
+}
+
+/// What is logged of a leafnode's connection that is opened as this, without its address.
+fn told_of_leafnode(limits: AccountLimits, name: &str) -> Vec<String> {
+    let login = UserPlan {
+        login: Login::Password {
+            user: "u".into(),
+            secret: Secret::new("u"),
+        },
+        account: Some("L".into()),
+        ..user("u", "L", None)
+    };
+    let account = AccountPlan {
+        name: "L".into(),
+        limits,
+        ..AccountPlan::default()
+    };
+    let plan = Plan {
+        accounts: vec![account],
+        leaf_users: vec![login],
+        ..Plan::default()
+    };
+    let mut world = World::new(Directory::build(&plan, None).unwrap(), Limits::default());
+    let credentials = Credentials {
+        user: Some(name.into()),
+        pass: Some("u".into()),
+        ..Credentials::default()
+    };
+    let link = Plain {
+        cluster: "box",
+        credentials: Some(credentials),
+        ..Plain::default()
+    };
+    let conn = add(&mut world, link);
+    world.say(conn, "-ERR 'x'\r\n");
+    let lines = std::mem::take(&mut world.outputs).into_iter();
+    let mark = format!("{PEER} - lid:{} - ", conn.0);
+    let lines = lines.filter_map(|output| match output {
+        Output::Log { level, text } => Some(format!("{level:?} {}", text.strip_prefix(&mark)?)),
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// spec: nats-server v2.15.1 server/client.go `authViolation`, `maxAccountConnExceeded`,
+/// `closeConnection`
+#[test]
+fn leafnodes_that_come_and_go_are_told_as_nats_server_tells_it() {
+    let none = AccountLimits::default();
+    let full = AccountLimits {
+        leafnodes_max: Some(0),
+        ..AccountLimits::default()
+    };
+    for (limits, user, told) in [
+        (
+            none,
+            "x",
+            [
+                "Error authentication error - User \"x\"",
+                "Info Leafnode connection closed: Authentication Failure",
+            ]
+            .as_slice(),
+        ),
+        (
+            full,
+            "u",
+            &[
+                "Error maximum account active connections exceeded",
+                "Info Leafnode connection closed: Maximum Account Connections Exceeded",
+            ],
+        ),
+        (
+            none,
+            "u",
+            &["Info Leafnode connection closed: Protocol Violation - Remote: box"],
+        ),
+    ] {
+        assert_eq!(told_of_leafnode(limits, user), told);
     }
 }

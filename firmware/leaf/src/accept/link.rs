@@ -1,10 +1,11 @@
 use frond_broker::{
     InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Source, Upcalls, Via,
+    garbage_cause,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
 
-use super::{Accept, NONCE_CHARS, PROTOCOL_VIOLATION, STALE, State, UNAUTHORIZED};
+use super::{Accept, NONCE_CHARS, STALE, State, UNAUTHENTICATED, UNAUTHORIZED};
 use crate::gate::Role;
 
 impl Link for Accept {
@@ -17,6 +18,7 @@ impl Link for Accept {
             ..self.greeting(up)
         };
         encode::info(up.out(), &info);
+        up.log_peer(Level::Info, "Leafnode connection created");
         self.state = State::AwaitingConnect {
             until: now.mono + self.listener.auth_timeout,
             nonce,
@@ -47,21 +49,22 @@ impl Link for Accept {
             (State::Authenticating { .. }, Op::Ping) => encode::pong(up.out()),
             (State::Authenticating { .. }, Op::Pong | Op::Ok) | (State::Closed, _) => {}
             (State::New | State::AwaitingConnect { .. } | State::Authenticating { .. }, _) => {
-                self.refuse(Some(UNAUTHORIZED), PROTOCOL_VIOLATION, up);
+                self.refuse(Some(UNAUTHORIZED), UNAUTHENTICATED, up);
             }
         }
     }
 
     fn on_garbage(&mut self, _now: Now, err_text: Option<&str>, why: &str, up: &mut dyn Upcalls) {
-        up.log(Level::Debug, format!("leafnode: not understood: {why}"));
         // Before CONNECT anything else is an unauthorized peer, as nats-server sees it.
-        let (text, cause) = match &self.state {
-            State::New | State::AwaitingConnect { .. } => (Some(UNAUTHORIZED), PROTOCOL_VIOLATION),
-            State::Authenticating { .. } | State::Up(_) | State::Closed => {
-                (err_text, "Parse Error")
+        match &self.state {
+            State::New | State::AwaitingConnect { .. } => {
+                self.refuse(Some(UNAUTHORIZED), UNAUTHENTICATED, up);
             }
-        };
-        self.refuse(text, cause, up);
+            State::Authenticating { .. } | State::Up(_) | State::Closed => {
+                up.log_peer(Level::Error, why);
+                self.shut(err_text, garbage_cause(err_text), up);
+            }
+        }
     }
 
     fn authenticated(&mut self, now: Now, verdict: LinkVerdict, up: &mut dyn Upcalls) {
@@ -75,7 +78,7 @@ impl Link for Accept {
                 permissions,
                 ..
             } => self.admit(now, (&connect, packs), account, permissions.as_ref(), up),
-            LinkVerdict::Refused { cause } => self.refuse(Some(UNAUTHORIZED), cause, up),
+            LinkVerdict::Refused { cause } => self.shut(Some(UNAUTHORIZED), cause, up),
         }
     }
 
@@ -122,13 +125,7 @@ impl Link for Accept {
         }
     }
 
-    fn closed(&mut self, _now: Now, cause: &str, up: &mut dyn Upcalls) {
-        if let State::Up(session) = &self.state {
-            up.log(
-                Level::Info,
-                format!("leafnode: {:?} is gone: {cause}", session.peer().name),
-            );
-        }
+    fn closed(&mut self, _now: Now, _cause: &str, _up: &mut dyn Upcalls) {
         self.state = State::Closed;
     }
 
@@ -174,6 +171,7 @@ impl Link for Accept {
                 status.name.clone_from(&session.peer().name);
                 status.server_id.clone_from(&session.peer().server_id);
                 session.account_name().clone_into(&mut status.account);
+                status.is_isolated = session.is_isolated();
                 status.is_spoke = session.role() == Role::Spoke;
                 status.rtt = session.rtt();
                 status.compression = session.compression();

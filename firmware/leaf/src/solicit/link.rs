@@ -1,5 +1,5 @@
 use frond_broker::{
-    InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Upcalls, Via,
+    InterestChange, Level, Link, LinkStatus, LinkVerdict, Packs, Sent, Upcalls, Via, garbage_cause,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, encode};
@@ -29,6 +29,9 @@ impl Link for Solicit {
             | State::Up { .. }
             | State::Waiting { .. } => {
                 self.said = None;
+                let account = &self.remote.account;
+                let text = format!("Leafnode connection created for account: {account}");
+                up.log_peer(Level::Info, &text);
                 self.packs = Some(Packs::new(&self.remote.compression, now.mono, up));
                 self.enter(
                     now,
@@ -89,7 +92,29 @@ impl Link for Solicit {
             encode::err(up.out(), text);
         }
         let words = format!("not understood: {why}");
-        self.give_up(now, Trouble::Line, &words, "Parse Error", up);
+        self.give_up(now, Trouble::Line, &words, garbage_cause(err_text), up);
+    }
+
+    /// Its own cluster's name is part of what it said: it says it anew.
+    ///
+    /// spec: nats-server v2.15.1 server/server.go `setClusterName`
+    fn cluster_renamed(&mut self, now: Now, up: &mut dyn Upcalls) {
+        let words = "this server's cluster has another name";
+        match &self.state {
+            State::AwaitingConnectInfo { .. } | State::Up { .. } => {
+                self.give_up(now, Trouble::Line, words, "Cluster Name Conflict", up);
+            }
+            State::Idle
+            | State::Dialing { .. }
+            | State::AwaitingInfo { .. }
+            | State::Securing { .. }
+            | State::Waiting { .. }
+            | State::Disabled => {}
+        }
+    }
+
+    fn dismissed(&mut self) {
+        self.state = State::Disabled;
     }
 
     /// A solicitor never asks.
@@ -217,6 +242,7 @@ impl Link for Solicit {
             status.server_id.clone_from(&session.peer().server_id);
             status.rtt = session.rtt();
             status.compression = session.compression();
+            status.is_isolated = session.is_isolated();
             status.subscriptions = session.wanted();
             status.last_error = None;
         }

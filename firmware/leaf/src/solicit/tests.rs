@@ -147,6 +147,30 @@ fn a_hub_that_returns_is_dialed_within_two_seconds() {
     assert_eq!(up.logs.len(), 2, "another cause, another line");
 }
 
+/// Nobody wants it any more: it is neither dialed nor said to be.
+#[test]
+fn a_remote_that_is_removed_does_not_say_that_it_tries_again() {
+    let (mut link, mut up) = attached(remote(), Vec::new());
+    up.logs.clear();
+    link.dismissed();
+    link.closed(at(9), "Client Closed", &mut up);
+    assert!(up.logs.is_empty(), "{:?}", up.logs);
+    assert_eq!((link.status().state, link.deadline()), ("disabled", None));
+}
+
+/// spec: nats-server v2.15.1 server/server.go `setClusterName`
+#[test]
+fn a_hub_hears_of_another_cluster_name_by_a_new_connection() {
+    let (mut link, mut up) = attached(remote(), Vec::new());
+    up.asked();
+    link.cluster_renamed(at(9), &mut up);
+    assert_eq!(up.asked(), ["close Cluster Name Conflict"]);
+    assert_eq!(link.status().state, "waiting");
+    let mut idle = Solicit::new(remote());
+    idle.cluster_renamed(at(9), &mut up);
+    assert_eq!(idle.status().state, "dialing");
+}
+
 #[test]
 fn refusals_are_named_and_slow_down() {
     let (mut link, mut up) = (Solicit::new(remote()), Mock::new("leaf1"));

@@ -353,7 +353,7 @@ fn the_other_documents_have_their_keys() {
     );
     let leafz = "server_id now leafnodes leafs";
     assert_keys(leafz, &part(&full, &[]), &part(&least, &[]));
-    let keys = "id name is_spoke is_isolated~ account ip port rtt! in_msgs out_msgs in_bytes \
+    let keys = "id name is_spoke is_isolated? account ip port rtt! in_msgs out_msgs in_bytes \
         out_bytes subscriptions subscriptions_list? compression? proxy?";
     assert_keys(keys, &part(&full, &["leafs"]), &part(&least, &["leafs"]));
 

@@ -92,6 +92,7 @@ pub(crate) fn leaf(cid: u64, account: &str) -> Leaf {
         cid,
         name: "hub".into(),
         is_spoke: true,
+        is_isolated: true,
         account: account.into(),
         ip: "127.0.0.1".into(),
         port: 7422,

@@ -61,6 +61,7 @@ impl Node {
             }
             Service::Kick => self.answer_order(now, account, &message, Self::kick),
             Service::LameDuck => self.answer_order(now, account, &message, Self::send_away),
+            Service::OtherServer => self.hear_of_server(now, &message),
             Service::Reload => {
                 if let Some((_, asker)) = self.opened(account, &message) {
                     self.answer_reload(now, asker, &message);

@@ -31,6 +31,8 @@ pub(crate) enum Service {
     Kick,
     /// Asks a client to go elsewhere.
     LameDuck,
+    /// Another server tells of itself.
+    OtherServer,
 }
 
 /// What is answered in the system account.

@@ -134,6 +134,28 @@ fn a_document_is_wished_for_and_sent_in_its_envelope() {
     assert!(heard.contains("},\"data\":{\"x\":1}}"), "{heard}");
 }
 
+/// spec: nats-server v2.15.1 server/events.go `remoteServerUpdate`, `remoteServerShutdown`
+#[test]
+fn servers_that_tell_of_themselves_are_counted() {
+    let clustered = format!("{CONFIG}\ncluster {{ name: C, listen: \"127.0.0.1:-1\" }}");
+    for (config, counted) in [(CONFIG, false), (&*clustered, true)] {
+        let mut world = World::new(config);
+        let own = world.node.facts().id.clone();
+        let conn = world.connect(1, "s");
+        for (says, count) in [
+            ("NOTHER.STATSZ".to_owned(), 1),
+            ("NTHIRD.STATSZ".to_owned(), 2),
+            ("NTHIRD.STATSZ".to_owned(), 2),
+            (format!("{own}.STATSZ"), 2),
+            ("NOTHER.SHUTDOWN".to_owned(), 1),
+        ] {
+            world.say(conn, &format!("PUB $SYS.SERVER.{says} 2\r\n{{}}\r\n"));
+            let heard = world.node.view(world.now).servers_heard;
+            assert_eq!(heard, counted.then_some(count), "{says}");
+        }
+    }
+}
+
 #[test]
 fn a_refusal_says_why_and_silence_says_nothing() {
     let mut world = World::new(CONFIG);

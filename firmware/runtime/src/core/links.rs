@@ -30,6 +30,27 @@ impl Core {
         }
     }
 
+    /// A handshake on a connection of the node failed. Whichever client calls can fail it, so that
+    /// is for those who look closely; one with another server is the operator's business.
+    ///
+    /// spec: nats-server v2.15.1 server/client.go `doTLSHandshake`
+    pub(crate) fn tell_handshake_fault(&self, conn: Conn, dialed: bool, fault: &Fault) {
+        let (mark, kind) = self.with_node(|node| node.mark(conn));
+        let of = match kind {
+            None => "",
+            Some(LinkKind::Leaf) => "leafnode ",
+            Some(LinkKind::Route) => "route ",
+            Some(LinkKind::Gateway) => "gateway ",
+        };
+        let text = fault.to_string();
+        let text = text.strip_prefix("TLS ").unwrap_or(&text);
+        if dialed || kind.is_some() {
+            tracing::error!("{mark} - TLS {of}{text}");
+        } else {
+            tracing::debug!("{mark} - TLS {text}");
+        }
+    }
+
     /// How the remote of a link wants TLS.
     ///
     /// # Errors

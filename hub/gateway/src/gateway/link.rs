@@ -2,7 +2,8 @@ use data_encoding::BASE64;
 use frond_account::AccountId;
 use frond_broker::{
     Beat, GatewayDetail, GatewayWay, InterestChange, InterestMode, Level, Link, LinkDetail,
-    LinkKind, LinkStatus, LinkVerdict, Sent, Upcalls, Via,
+    LinkKind, LinkStatus, LinkVerdict, REFUSED_CAUSE, REFUSED_TEXT, Sent, Upcalls, Via,
+    garbage_cause,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, RouteOp, ServerInfo, encode};
@@ -42,8 +43,7 @@ impl Link for Gateway {
                 self.on_connect(json, until, up);
             }
             (State::AwaitingConnect { .. }, _) => {
-                let text = "Authorization Violation";
-                self.refuse(Some(text), PROTOCOL_VIOLATION, up);
+                self.refuse(Some(REFUSED_TEXT), REFUSED_CAUSE, up);
             }
             (State::AwaitingInfo { .. }, Op::Info(json)) => match ServerInfo::parse(json) {
                 Ok(info) => self.on_greeting(now, &info, up),
@@ -66,8 +66,8 @@ impl Link for Gateway {
                 } => inbound.on_message(name, message, queues, up),
                 RouteOp::Message { .. } | RouteOp::Account { .. } => {}
                 RouteOp::Subscribe { .. } | RouteOp::Unsubscribe { .. } => {
-                    let text = "gateway: Received RS+ from gateway on inbound connection";
-                    up.log(Level::Error, text.to_owned());
+                    let text = "Received RS+ from gateway on inbound connection";
+                    up.log_peer(Level::Error, text);
                     self.refuse(None, PROTOCOL_VIOLATION, up);
                 }
             },
@@ -100,7 +100,7 @@ impl Link for Gateway {
             | State::Ended => err_text,
         };
         let words = format!("not understood: {why}");
-        self.fail(now, text, &words, PROTOCOL_VIOLATION, up);
+        self.fail(now, text, &words, garbage_cause(text), up);
     }
 
     /// A gateway asks nobody.
@@ -346,9 +346,10 @@ impl Gateway {
             .take(ERR_TEXT_CHARS_MAX)
             .map(|char| if char.is_control() { ' ' } else { char })
             .collect();
+        up.log_peer(Level::Error, &format!("Gateway Error '{words}'"));
         let words = format!("the other server says: {words}");
         self.said = Some(words.clone());
-        self.fail(now, None, &words, "Gateway Error", up);
+        self.fail(now, None, &words, "Parse Error", up);
     }
 }
 

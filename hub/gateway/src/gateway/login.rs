@@ -56,8 +56,8 @@ impl Gateway {
         if !self.clusters.planned(is_unknown) {
             return true;
         }
-        let text = format!("gateway: Rejecting connection from gateway {cluster:?}");
-        up.log(Level::Error, text);
+        let text = format!("Rejecting connection from gateway {cluster:?}");
+        up.log_peer(Level::Error, &text);
         let own = self.clusters.planned(|plan| plan.name.clone());
         let text = format!("Connection to gateway {own:?} rejected");
         self.refuse(Some(&text), WRONG_GATEWAY, up);

@@ -119,7 +119,7 @@ fn callers_that_may_not_come_are_told_why() {
             open,
             "PING",
             "Authorization Violation",
-            "Protocol Violation",
+            "Authentication Failure",
         ),
     ];
     for (change, line, text, cause) in changes {

@@ -106,10 +106,7 @@ pub(super) fn agree(
     }
     let takes_it = own.is_dynamic && (!is_dynamic || *own.name < *name);
     if takes_it {
-        up.log(
-            Level::Info,
-            format!("route: the cluster is called {name:?} from here on"),
-        );
+        up.log(Level::Info, format!("Cluster name updated to {name}"));
         mesh.rename(ClusterName {
             name: name.to_owned(),
             is_dynamic,

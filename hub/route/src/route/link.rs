@@ -1,6 +1,6 @@
 use frond_broker::{
-    InterestChange, Level, Link, LinkDetail, LinkKind, LinkStatus, LinkVerdict, Packs, RouteDetail,
-    Sent, ServerUrls, Upcalls, Via,
+    InterestChange, Level, Link, LinkDetail, LinkKind, LinkStatus, LinkVerdict, Packs,
+    REFUSED_CAUSE, REFUSED_TEXT, RouteDetail, Sent, ServerUrls, Upcalls, Via, garbage_cause,
 };
 use frond_clock::{Instant, Now};
 use frond_wire::{Message, Op, ServerInfo, encode};
@@ -40,8 +40,7 @@ impl Link for Route {
                 self.is_settled();
             }
             (State::AwaitingConnect { .. }, Op::Ping) => {
-                let text = "Authorization Violation";
-                self.refuse(Some(text), PROTOCOL_VIOLATION, up);
+                self.refuse(Some(REFUSED_TEXT), REFUSED_CAUSE, up);
             }
             (_, Op::Ping) => encode::pong(up.out()),
             (State::Up { session, grows }, Op::Pong) => {
@@ -62,8 +61,7 @@ impl Link for Route {
                 self.on_connect(json, until, up);
             }
             (State::AwaitingConnect { .. }, _) => {
-                let text = "Authorization Violation";
-                self.refuse(Some(text), PROTOCOL_VIOLATION, up);
+                self.refuse(Some(REFUSED_TEXT), REFUSED_CAUSE, up);
             }
             (State::AwaitingInfo { .. } | State::AwaitingPeer { .. }, Op::Info(json)) => {
                 match ServerInfo::parse(json) {
@@ -96,7 +94,7 @@ impl Link for Route {
             | State::Ended => err_text,
         };
         let words = format!("not understood: {why}");
-        self.fail(now, text, &words, PROTOCOL_VIOLATION, up);
+        self.fail(now, text, &words, garbage_cause(text), up);
     }
 
     /// A route asks nobody.
@@ -138,6 +136,12 @@ impl Link for Route {
 
     fn reconfigured(&mut self, now: Now, up: &mut dyn Upcalls) {
         self.renew(now, up);
+    }
+
+    fn dismissed(&mut self) {
+        if let Side::Dialed(dialed) = &mut self.side {
+            dialed.is_dismissed = true;
+        }
     }
 
     fn leaving(&mut self, up: &mut dyn Upcalls) {
@@ -338,9 +342,10 @@ impl Route {
             .take(ERR_TEXT_CHARS_MAX)
             .map(|char| if char.is_control() { ' ' } else { char })
             .collect();
+        up.log_peer(Level::Error, &format!("Route Error '{words}'"));
         let words = format!("the other server says: {words}");
         self.said = Some(words.clone());
-        self.fail(now, None, &words, "Route Error", up);
+        self.fail(now, None, &words, "Parse Error", up);
     }
 }
 

@@ -86,6 +86,10 @@ impl Route {
             return true;
         }
         let words = "another compression is configured";
+        // This is nothing that went wrong.
+        if let Side::Dialed(dialed) = &mut self.side {
+            dialed.logged = Some(words.to_owned());
+        }
         self.fail(now, None, words, "Client Closed", up);
         false
     }
