@@ -4,6 +4,7 @@
 mod applied;
 mod kept;
 mod peers;
+mod remotes;
 
 pub use peers::ClusterChange;
 
@@ -18,6 +19,8 @@ pub struct Changes {
     pub options: Vec<Change>,
     /// What happens to the dialled leafnodes.
     pub remotes: Vec<RemoteChange>,
+    /// What the log says of that.
+    remote_lines: Vec<String>,
     /// What happens to the routes; `None`: nothing.
     pub cluster: Option<ClusterChange>,
 }
@@ -257,7 +260,8 @@ impl Changes {
         });
         let mut all: Vec<Change> = self.options.iter().cloned().chain(missing).collect();
         all.sort_by_key(|change| change.option);
-        all.iter().map(Change::to_string).collect()
+        let lines = all.iter().map(Change::to_string);
+        lines.chain(self.remote_lines.iter().cloned()).collect()
     }
 
     fn note<T: PartialEq>(

@@ -1,11 +1,10 @@
 //! The options that a running server takes over.
 
-use super::{Change, Changes, ReloadRefused, Reloadable, RemoteChange, number, optional, plain};
+use super::{Change, Changes, ReloadRefused, Reloadable, number, optional, plain};
 use crate::config::Config;
 use crate::duration::Go;
 use crate::options::compression::Compression;
 use crate::options::jetstream::JetStream;
-use crate::options::remote::Remote;
 use crate::options::tls::Tls;
 use std::collections::BTreeSet;
 
@@ -27,13 +26,13 @@ pub(super) fn collect(
     sizes(&old.jetstream, &new.jetstream, changes)?;
     let (a, b) = (&old.leafnodes.compression, &new.leafnodes.compression);
     changes.note(Reloadable::LeafCompression, a, b, compression);
-    remotes(&old.leafnodes.remotes, &new.leafnodes.remotes, changes);
+    super::remotes::collect(&old.leafnodes.remotes, &new.leafnodes.remotes, changes);
     super::peers::collect(old, new, changes);
     Ok(())
 }
 
 /// As Go prints it.
-fn compression(mode: &Compression) -> String {
+pub(super) fn compression(mode: &Compression) -> String {
     let steps: Vec<_> = match mode {
         Compression::Auto(steps) => steps.iter().map(|step| Go(*step).to_string()).collect(),
         Compression::NotSupported
@@ -229,28 +228,4 @@ fn sizes(old: &JetStream, new: &JetStream, changes: &mut Changes) -> Result<(), 
         }
     }
     Ok(())
-}
-
-fn remotes(old: &[Remote], new: &[Remote], changes: &mut Changes) {
-    for gone in old.iter().filter(|a| !new.iter().any(|b| a.is_same(b))) {
-        changes.remotes.push(RemoteChange::Removed(gone.clone()));
-    }
-    for remote in new {
-        let Some(before) = old.iter().find(|a| a.is_same(remote)) else {
-            changes.remotes.push(RemoteChange::Added(remote.clone()));
-            continue;
-        };
-        let toggled = Remote {
-            disabled: remote.disabled,
-            ..before.clone()
-        };
-        if before == remote {
-            continue;
-        }
-        changes.remotes.push(if toggled == *remote {
-            RemoteChange::Disabled(remote.clone())
-        } else {
-            RemoteChange::Redialled(remote.clone())
-        });
-    }
 }

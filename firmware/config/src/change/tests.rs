@@ -262,6 +262,39 @@ fn remotes_come_and_go() {
     assert_eq!(shown, ["-nats://a", "!nats://c", "~nats://d", "+nats://e"]);
 }
 
+/// spec: nats-server v2.15.1 server/reload.go `leafNodeOption.Apply`
+#[test]
+fn the_log_names_what_is_different_of_a_remote() {
+    let remotes = |list: &str| format!("leafnodes {{ remotes: [{list}] }}");
+    let got = between(
+        &remotes(
+            "{url: \"nats://u:pw@a:1\"}, {url: \"nats://b:1\"}, {url: \"nats://c:1\", disabled: true}",
+        ),
+        &remotes(
+            "{url: \"nats://b:1\", compression: s2_best, disabled: true}, {url: \"nats://c:1\"}, \
+             {url: \"nats://d:1\"}",
+        ),
+    )
+    .unwrap();
+    let lines = got.lines();
+    let told: Vec<_> = lines
+        .iter()
+        .filter(|line| line.contains("Remote"))
+        .collect();
+    let of = |url: &str, what: &str| {
+        format!("LeafNode Remote urls=[\"nats://{url}:1\"], account=\"$G\" {what}")
+    };
+    assert_eq!(
+        told,
+        [
+            &of("u:xxxxx@a", "removed"),
+            &of("b", "Compression value is: {s2_best []}"),
+            &of("b", "Disabled value is: true"),
+            &of("c", "Disabled value is: false"),
+        ]
+    );
+}
+
 #[test]
 fn how_the_store_is_encrypted_cannot_change_and_no_key_is_shown() {
     let refused = |old, new| between(old, new).unwrap_err();
