@@ -3,12 +3,12 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use frond_broker::{Arrival, Conn, Link, LinkKind, ServerUrls};
+use frond_broker::{Arrival, Conn, Level, Link, LinkKind, ServerUrls};
 use frond_clock::{Now, Rng};
 use frond_config::{Cluster, Config};
 
-use crate::Node;
 use crate::node::{advertised, fold};
+use crate::{Node, Output};
 
 /// Makes the routes of a server.
 pub type Clustering = fn(&ClusterSeed<'_>) -> Routes;
@@ -47,6 +47,10 @@ pub struct RouteChange {
     pub gone: Vec<String>,
     /// To those that are to be.
     pub dial: Vec<Box<dyn Link>>,
+    /// What the cluster is called from here on.
+    pub name: String,
+    /// Whether that was made up.
+    pub is_dynamic: bool,
 }
 
 impl fmt::Debug for Routes {
@@ -83,14 +87,13 @@ impl Node {
     }
 
     /// The `cluster` block is another. Routes that are up take over what is different, unless it
-    /// is their number or what they are: then all end, and those that are wanted now begin.
+    /// is their number or whether they are encrypted: then all end, and those that are wanted now begin.
     ///
     /// spec: nats-server v2.15.1 server/reload.go `clusterOption.Apply`, `reloadClusterPoolAndAccounts`
     pub(crate) fn reload_routes(&mut self, now: Now, former: &Cluster) {
         let is_like = {
             let new = &self.config.cluster;
-            (&former.name, &former.pool_size) == (&new.name, &new.pool_size)
-                && former.tls.is_some() == new.tls.is_some()
+            former.pool_size == new.pool_size && former.tls.is_some() == new.tls.is_some()
         };
         if is_like {
             self.change_routes(now);
@@ -107,6 +110,15 @@ impl Node {
             return;
         };
         let changed = (routes.change)(&self.cluster_seed(self.ports.route));
+        let is_renamed = self.broker.facts().cluster != changed.name;
+        self.broker
+            .rename_cluster(&changed.name, changed.is_dynamic);
+        if is_renamed {
+            self.outputs.push_back(Output::Log {
+                level: Level::Info,
+                text: format!("Cluster name updated to {}", changed.name),
+            });
+        }
         let is_gone = |urls: &[String]| urls.iter().any(|url| changed.gone.contains(url));
         let links = self.broker.link_statuses();
         let links = links.filter(|(_, _, status)| status.kind == "route" && is_gone(&status.urls));

@@ -52,7 +52,13 @@ fn routes(seed: &ClusterSeed<'_>) -> Routes {
         change: Box::new(move |seed| {
             let plan = Plan::configured(seed.config, seed.system, seed.port);
             let (gone, dial) = changing.change(plan);
-            RouteChange { gone, dial }
+            let (name, is_dynamic) = changing.cluster();
+            RouteChange {
+                gone,
+                dial,
+                name,
+                is_dynamic,
+            }
         }),
         accept: Box::new(move || mesh.accept()),
         name,

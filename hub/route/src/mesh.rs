@@ -44,6 +44,21 @@ pub(crate) struct ClusterName {
     pub(crate) is_dynamic: bool,
 }
 
+impl ClusterName {
+    /// The operator gives it another name, or none. Routes stay, to servers that call it otherwise
+    /// as well: those will not connect again before they have the name, too.
+    ///
+    /// spec: nats-server v2.15.1 server/reload.go `clusterOption.Apply`
+    fn reload(&mut self, was_named: bool, given: Option<&str>) {
+        match given {
+            Some(name) => name.clone_into(&mut self.name),
+            None if was_named => {}
+            None => return,
+        }
+        self.is_dynamic = given.is_none();
+    }
+}
+
 /// The place of a connection among those to the same server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {

@@ -14,7 +14,7 @@ impl Mesh {
         self.routes_to(&plan.targets, &lanes)
     }
 
-    /// Goes by another plan: who is to be dialed no more, as routes to them show it, and a route to
+    /// Goes by another plan: the cluster is called as that says, who is to be dialed no more, as routes to them show it, and a route to
     /// each that was not, also for accounts that have a connection of their own from here on.
     /// Routes that are up learn of the rest by `reconfigured`.
     #[must_use]
@@ -22,6 +22,8 @@ impl Mesh {
         let former = {
             let mut state = self.0.borrow_mut();
             state.logins += u64::from(!plan.asks_as(&state.plan));
+            let was_named = state.plan.name.is_some();
+            state.cluster.reload(was_named, plan.name.as_deref());
             core::mem::replace(&mut state.plan, plan)
         };
         let plan = self.plan();

@@ -245,3 +245,29 @@ fn an_account_that_comes_to_a_plan_leaves_the_pool_and_is_dialed_for_alone() {
     assert!(mesh.pins("A") && !mesh.pins("B"));
     assert!(pool.iter().any(|place| mesh.carries(place, "B")));
 }
+
+/// spec: nats-server v2.15.1 server/reload.go `clusterOption.Apply`, server/route.go
+/// `isClusterNameDynamic`
+#[test]
+fn a_reload_renames_the_cluster_and_keeps_its_servers() {
+    let (mesh, info) = (mesh(Some(3), &[]), peer(3));
+    mesh.join(asked(1, &info, None)).unwrap();
+    let reload = |name: Option<&str>| {
+        let plan = Plan {
+            name: name.map(str::to_owned),
+            ..mesh.plan()
+        };
+        let (gone, dial) = mesh.change(plan);
+        assert!(gone.is_empty() && dial.is_empty() && mesh.has("NPEER"));
+        mesh.cluster()
+    };
+    assert_eq!(reload(None), ("made up".to_owned(), true));
+    assert_eq!(reload(Some("C9")), ("C9".to_owned(), false));
+    assert_eq!(reload(None), ("C9".to_owned(), true));
+    // Another server's name was taken: that is not given up for nothing.
+    mesh.rename(ClusterName {
+        name: "theirs".to_owned(),
+        is_dynamic: false,
+    });
+    assert_eq!(reload(None), ("theirs".to_owned(), false));
+}

@@ -11,4 +11,5 @@ mod routes;
 mod routes_change;
 mod routes_login;
 mod routes_pinned;
+mod routes_rename;
 mod tracing_mesh;

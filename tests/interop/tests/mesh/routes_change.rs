@@ -17,7 +17,7 @@ use interop::{Kind, Signal, wait_for};
 
 const BOUND: Duration = Duration::from_secs(20);
 
-fn config_of(mesh: &Mesh, at: usize) -> String {
+pub(crate) fn config_of(mesh: &Mesh, at: usize) -> String {
     let path = mesh.servers[at].dir().join("server.conf");
     std::fs::read_to_string(path).unwrap()
 }
@@ -145,7 +145,7 @@ async fn clients_of_a_server_that_goes_are_led_to_the_others() {
 }
 
 /// The numbers of the connections between a server and another one.
-fn numbers(mesh: &Mesh, at: usize, other: &str) -> Vec<u64> {
+pub(crate) fn numbers(mesh: &Mesh, at: usize, other: &str) -> Vec<u64> {
     let rows = mesh.routes(at);
     let rows = rows.iter().filter(|row| row["remote_name"] == other);
     let mut numbers: Vec<u64> = rows.filter_map(|row| row["rid"].as_u64()).collect();
