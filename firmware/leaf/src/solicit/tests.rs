@@ -10,6 +10,7 @@ use crate::testing::{CLIENT, Mock, OwnedInterest, at, feed, wake};
 
 mod compression;
 mod credentials;
+mod endings;
 
 /// Captured from nats-server 2.15.1.
 const INFO: &str = r#"INFO {"server_id":"NDHX","server_name":"hub1","version":"2.15.1","proto":3,"git_commit":"b2fd3ef","go":"go1.27.2","host":"127.0.0.1","port":17422,"headers":true,"auth_required":true,"max_payload":1048576,"ip":"127.0.0.1:17422","client_id":6,"nonce":"8XkoCVl0tJTsh0o","compression":"off","api_lvl":5,"info_on_connect":true,"leafnode_urls":["127.0.0.1:17422"]} "#;
@@ -145,30 +146,6 @@ fn a_hub_that_returns_is_dialed_within_two_seconds() {
     let now = wake(&mut link, &mut up);
     link.closed(now, "no route to host", &mut up);
     assert_eq!(up.logs.len(), 2, "another cause, another line");
-}
-
-/// Nobody wants it any more: it is neither dialed nor said to be.
-#[test]
-fn a_remote_that_is_removed_does_not_say_that_it_tries_again() {
-    let (mut link, mut up) = attached(remote(), Vec::new());
-    up.logs.clear();
-    link.dismissed();
-    link.closed(at(9), "Client Closed", &mut up);
-    assert!(up.logs.is_empty(), "{:?}", up.logs);
-    assert_eq!((link.status().state, link.deadline()), ("disabled", None));
-}
-
-/// spec: nats-server v2.15.1 server/server.go `setClusterName`
-#[test]
-fn a_hub_hears_of_another_cluster_name_by_a_new_connection() {
-    let (mut link, mut up) = attached(remote(), Vec::new());
-    up.asked();
-    link.cluster_renamed(at(9), &mut up);
-    assert_eq!(up.asked(), ["close Cluster Name Conflict"]);
-    assert_eq!(link.status().state, "waiting");
-    let mut idle = Solicit::new(remote());
-    idle.cluster_renamed(at(9), &mut up);
-    assert_eq!(idle.status().state, "dialing");
 }
 
 #[test]
