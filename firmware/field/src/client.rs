@@ -12,6 +12,8 @@ pub(crate) struct Client {
     /// All answers to us come below this subject, which is no other box's.
     pub(crate) inbox: String,
     state: State,
+    /// What is published finds the streams that are to keep it.
+    pub(crate) is_open: bool,
     /// To be said.
     out: Vec<u8>,
     /// Received and not yet understood.

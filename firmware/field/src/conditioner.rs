@@ -102,6 +102,19 @@ impl Conditioner {
         (is_new || is_silent).then(|| self.send(now, value, None))
     }
 
+    /// What was to be sent could not be.
+    pub fn unsent(&mut self, said: &Said) {
+        self.sent = None;
+        self.held = Some(said.value);
+        self.left_out = said.left_out + said.stats.map_or(1, |stats| u64::from(stats.count));
+    }
+
+    /// The latest reading, if none was sent yet, or since one could not be.
+    pub fn again(&mut self, now: Instant) -> Option<Said> {
+        let value = self.held.filter(|_| self.sent.is_none())?;
+        Some(self.send(now, value, None))
+    }
+
     /// When to call [`Conditioner::time`].
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use frond_board::{Button, ButtonTimes, Debounce, Feeder, Lamp, LampInput, Pattern};
@@ -41,8 +41,18 @@ pub struct Field {
     condition: Option<Condition>,
     /// Streams to be made when the broker is there, and those that were asked for.
     streams: Vec<(String, Vec<u8>)>,
+    opening: Option<Opening>,
     event_seq: u64,
     wishes: VecDeque<Wish>,
+}
+
+/// Between the broker's greeting and the first reading.
+#[derive(Debug)]
+struct Opening {
+    /// Streams that were asked for and are not there yet, by their places.
+    missing: BTreeSet<usize>,
+    /// They are waited for until then.
+    until: Instant,
 }
 
 /// A digital input.
@@ -110,6 +120,7 @@ impl Field {
                 .collect(),
             condition: None,
             streams: Vec::new(),
+            opening: None,
             event_seq: 0,
             wishes: VecDeque::new(),
             options,
@@ -161,7 +172,9 @@ impl Field {
             .filter_map(|it| it.channel.conditioner.deadline());
         let outputs = self.outputs.iter().filter_map(Output::deadline);
         let thinnings = self.thinnings.iter().filter_map(Thinning::deadline);
+        let opening = self.opening.as_ref().map(|opening| opening.until);
         let own = lamp.into_iter().chain(button).chain(feeder).chain(contacts);
+        let own = own.chain(opening);
         own.chain(sources)
             .chain(devices)
             .chain(outputs)
@@ -189,6 +202,7 @@ impl Field {
     /// The connection to the broker is gone.
     fn lost(&mut self, now: Now) {
         self.client.disconnected();
+        self.opening = None;
         self.probes_lost(now);
         for output in &mut self.outputs {
             output.link_lost();
@@ -220,6 +234,7 @@ impl Field {
     }
 
     fn time(&mut self, now: Now) {
+        self.opening_time(now);
         self.probe_time(now);
         self.show(now);
         let lit = self.lamp.poll().filter(|_| !self.options.lamps.is_empty());

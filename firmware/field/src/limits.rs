@@ -17,3 +17,5 @@ pub const HISTORY_POINTS_MAX: usize = 60;
 pub const HISTORY_SPACE_MAX: Duration = Duration::from_secs(24 * 60);
 /// Bytes of a scanned line in an event.
 pub const TEXT_BYTES_MAX: usize = 4 * 1024;
+/// How long readings wait for the buckets that are to keep them.
+pub const STREAMS_WAIT: Duration = Duration::from_secs(5);

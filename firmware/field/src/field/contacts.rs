@@ -210,8 +210,12 @@ impl Field {
         let Some(contact) = self.contacts.get_mut(nth) else {
             return;
         };
-        contact.seq += 1;
         contact.told = Some(now.mono);
+        // It is told of all of them when somebody hears it.
+        if !self.client.is_open {
+            return;
+        }
+        contact.seq += 1;
         let (seq, fault) = (contact.seq, contact.fault.clone());
         let stamp = self.stamp(then, seq);
         let Some(options) = self.options.inputs.get(nth) else {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use frond_clock::Now;
 
-use super::Field;
+use super::{Field, Opening};
 use crate::io::{Level, Wish};
+use crate::limits::STREAMS_WAIT;
 use crate::peer::{self, Heard, Message};
 use crate::streams::{self, Made};
 
@@ -85,15 +86,30 @@ impl Field {
         for (sid, output) in (SID_OUTPUTS..).zip(&self.outputs) {
             client.subscribe(&output.subject, sid);
         }
-        for (sid, thinning) in (SID_THINNINGS..).zip(&self.thinnings) {
-            client.subscribe(&thinning.from, sid);
-        }
         self.make_streams();
-        self.tell_contacts(now);
+        self.opening = Some(Opening {
+            missing: (0..self.streams.len()).collect(),
+            until: now.mono + STREAMS_WAIT,
+        });
         self.wishes.push_back(Wish::Log(
             Level::Info,
             "the field side is connected".to_owned(),
         ));
+    }
+
+    /// Everything is told once its buckets are there: what came before would be in none of them,
+    /// and be left out from then on as told.
+    pub(super) fn opening_time(&mut self, now: Now) {
+        let is_over = |it: &mut Opening| it.missing.is_empty() || now.mono >= it.until;
+        if self.opening.take_if(is_over).is_none() {
+            return;
+        }
+        self.client.is_open = true;
+        for (sid, thinning) in (SID_THINNINGS..).zip(&self.thinnings) {
+            self.client.subscribe(&thinning.from, sid);
+        }
+        self.tell_contacts(now);
+        self.tell_readings(now);
     }
 
     pub(super) fn make_streams(&mut self) {
@@ -141,7 +157,11 @@ impl Field {
         } else {
             streams::is_there(message.payload)
         };
-        let stream = usize::try_from(n).ok().and_then(|n| self.streams.get(n));
+        let place = usize::try_from(n).unwrap_or(usize::MAX);
+        if let Some(opening) = &mut self.opening {
+            opening.missing.remove(&place);
+        }
+        let stream = self.streams.get(place);
         if let (Ok(Made::Before), Some((name, config))) = (&made, stream)
             && name == streams::PROBE_STREAM
         {

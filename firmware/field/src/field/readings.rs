@@ -77,6 +77,21 @@ impl Field {
         }
     }
 
+    /// The latest readings that nobody has heard.
+    pub(super) fn tell_readings(&mut self, now: Now) {
+        let trusted = self.stamp(now, 0).is_trusted;
+        let sources = self
+            .sources
+            .iter_mut()
+            .flat_map(|source| &mut source.channels);
+        let devices = self.devices.iter_mut().map(|device| &mut device.channel);
+        for channel in sources.chain(devices) {
+            if let Some(said) = channel.conditioner.again(now.mono) {
+                say(&mut self.client, channel, &said, now, trusted);
+            }
+        }
+    }
+
     /// What every sensor, meter and scale last said.
     #[must_use]
     pub fn shown(&self) -> Vec<Shown> {
@@ -219,9 +234,8 @@ fn take(client: &mut Client, channel: &mut Channel, value: Value, now: Now, is_t
 }
 
 fn say(client: &mut Client, channel: &mut Channel, said: &Said, now: Now, is_trusted: bool) {
-    channel.seq += 1;
     let stamp = Stamp {
-        seq: channel.seq,
+        seq: channel.seq + 1,
         time: now.wall,
         is_trusted,
     };
@@ -230,7 +244,10 @@ fn say(client: &mut Client, channel: &mut Channel, said: &Said, now: Now, is_tru
         Quality::Uncertain | Quality::Bad => &channel.reason,
     };
     let json = reading(said, &channel.unit, reason, stamp);
-    client.publish(&channel.subject, "", &json);
+    if !client.is_open || !client.publish(&channel.subject, "", &json) {
+        return channel.conditioner.unsent(said);
+    }
+    channel.seq += 1;
     if let Some(bucket) = &channel.latest {
         let key = format!("$KV.{bucket}.{}", channel.subject);
         client.publish(&key, "", &json);
