@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use crate::Product;
 use crate::check;
 use crate::files::program;
-use crate::options::Options;
+use crate::options::{Options, machine_name};
 use crate::space::{free_bytes, friendly, limits};
 
 /// The first lines: what this is, under which name, from which file.
@@ -48,7 +48,16 @@ pub(crate) fn starting(product: &Product, facts: &ServerFacts, options: &Options
 /// Where a person looks; the place of nats-server is that of a server without a page.
 pub(crate) fn status_page(scheme: &str, on: &impl std::fmt::Display) {
     if program() != "nats-server" {
+        let on = place(&on.to_string(), machine_name());
         tracing::info!("Status page: {scheme}://{on}/status");
+    }
+}
+
+/// Where a browser finds what listens on `on`: every address is none that one can go to.
+fn place(on: &str, machine: Option<String>) -> String {
+    match (on.rsplit_once(':'), machine) {
+        (Some(("0.0.0.0" | "[::]", port)), Some(machine)) => format!("{machine}:{port}"),
+        _ => on.to_owned(),
     }
 }
 
@@ -91,4 +100,18 @@ pub(crate) fn jetstream_ready(node: &Node, took: Duration) {
         tracing::info!("Restored {streams} streams with {messages} messages");
     }
     tracing::info!("Took {took:?} to start JetStream");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_page_on_every_address_is_found_at_the_machines_name() {
+        let machine = || Some("shop-1".to_owned());
+        assert_eq!(place("0.0.0.0:8222", machine()), "shop-1:8222");
+        assert_eq!(place("[::]:8443", machine()), "shop-1:8443");
+        assert_eq!(place("0.0.0.0:8222", None), "0.0.0.0:8222");
+        assert_eq!(place("127.0.0.1:8222", machine()), "127.0.0.1:8222");
+    }
 }

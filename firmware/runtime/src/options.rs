@@ -38,7 +38,7 @@ pub(crate) enum OptionsError {
 const MONITOR_PORT: u16 = 8222;
 
 /// The name of this machine, if a server may have it.
-fn machine_name() -> Option<String> {
+pub(crate) fn machine_name() -> Option<String> {
     let uname = rustix::system::uname();
     let name = uname.nodename().to_str().ok()?;
     let is_name = !name.is_empty() && !name.contains(char::is_whitespace);

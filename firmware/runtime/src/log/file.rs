@@ -1,8 +1,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::clock::wall_clock;
+
+/// Who may read it: it tells of users, addresses and the code that a box is claimed with.
+const LOG_FILE_MODE: u32 = 0o640;
 
 /// A log file that is moved aside when it grows past its limit.
 /// spec: nats-server v2.15.1 logger/log.go `fileLogger`.
@@ -23,7 +27,9 @@ impl LogFile {
         bytes_max: Option<u64>,
         files_max: Option<u64>,
     ) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(LOG_FILE_MODE);
+        let file = options.open(path)?;
         Ok(Self {
             bytes: file.metadata()?.len(),
             path: path.to_owned(),
@@ -123,6 +129,7 @@ fn is_stamp(ending: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(dir)
@@ -151,6 +158,8 @@ mod tests {
             "the log, two backups and a stranger: {names:?}"
         );
         assert!(names.contains(&"x.log.old".to_owned()));
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o137, 0, "{mode:o}");
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("Rotated log, backup saved as"), "{text}");
         assert!(text.contains("Purged log file"), "{text}");
