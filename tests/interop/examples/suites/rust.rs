@@ -11,7 +11,7 @@ use crate::shim::Shim;
 use crate::{Verdict, Wanted};
 
 /// A test takes at most so long.
-const SECONDS_MAX: u64 = 90;
+const SECONDS_MAX: u64 = 180;
 
 pub(crate) fn run(wanted: &Wanted, shim: &Shim) -> BTreeMap<String, Verdict> {
     let mut tests = Vec::new();
