@@ -27,6 +27,50 @@ fn sensor(http: &str, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     })
 }
 
+/// Whatever of the box cannot be used is told, with what to do, until it can.
+#[test]
+fn what_cannot_be_used_is_on_the_status_page() {
+    let http = format!("127.0.0.1:{}", free_port());
+    let block = "lamps: [ { line: \"file:no-lamp\" } ]\nbutton { line: \"file:no-button\" }\n\
+        watchdog { device: no-dog, probe: \"500ms\" }\n\
+        inputs: [ { name: door, line: \"file:no-door\", subject: door } ]\n\
+        outputs: [ { name: bell, line: \"file:no-bell\", subject: cmd.bell } ]\n\
+        serial: [ { name: till-scanner, port: no-port, subject: scans } ]";
+    let it = Shop::start(&format!("http: \"{http}\""), block, |_| {});
+    let codes = |all: &[&str]| {
+        wait_for("all of them", BOUND, || {
+            let status = status(&http);
+            let found = status["findings"].as_array()?.clone();
+            let told = |code: &&str| found.iter().any(|it| it["code"] == *code);
+            all.iter().all(told).then_some(status)
+        })
+    };
+    let told = codes(&[
+        "output_fault",
+        "input_fault",
+        "port_fault",
+        "button_fault",
+        "lamp_fault",
+        "watchdog_fault",
+    ]);
+    assert_eq!(told["condition"], "fault", "{told}");
+    assert_eq!(told["findings"][0]["what"], "bell", "{told}");
+    let page = Browser::default().document(&format!("http://{http}/status"));
+    for words in [
+        "cannot be switched",
+        "Nobody watches over this box",
+        "till-scanner",
+    ] {
+        assert!(page.contains(words), "no {words:?} in {page}");
+    }
+    whole(&it.sys(), "no-door", "0\n");
+    wait_for("the door", BOUND, || {
+        let status = status(&http);
+        let mut all = status["findings"].as_array()?.iter();
+        all.all(|it| it["code"] != "input_fault").then_some(())
+    });
+}
+
 #[test]
 fn sensors_are_on_the_status_page_with_what_they_said_before() {
     let http = format!("127.0.0.1:{}", free_port());
