@@ -220,3 +220,37 @@ fn a_fresh_box_is_claimed_by_its_code_and_comes_in_with_its_own_key() {
     });
     assert!(!leaf.log().contains("its code"), "{}", leaf.log());
 }
+
+/// As many as there may be, all at once: whoever is there is served as if nobody had come.
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_thousand_boxes_are_listed_and_clients_come_in_meanwhile() {
+    const ALL: usize = 20_000;
+    let (hub, _) = hub();
+    let client = async_nats::connect(hub.url()).await.unwrap();
+    for at in 0..ALL {
+        let key = format!("$KV.FROND_FLEET.x{at:059}");
+        let said = "{\"state\":\"idle\",\"active\":{\"version\":1}}";
+        client.publish(key, said.into()).await.unwrap();
+    }
+    client.flush().await.unwrap();
+    let start = Instant::now();
+    let mut slowest = Duration::ZERO;
+    for _ in 0..20 {
+        let login = Instant::now();
+        let other = async_nats::connect(hub.url()).await.unwrap();
+        other.flush().await.unwrap();
+        slowest = slowest.max(login.elapsed());
+    }
+    wait_for("all boxes to be listed", BOUND, || {
+        (listed(&hub, &[]).len() == ALL).then_some(())
+    });
+    let known = start.elapsed();
+    let listing = Instant::now();
+    assert_eq!(listed(&hub, &[]).len(), ALL);
+    say(&format!(
+        "{ALL} boxes: all listed after {known:.1?}, then in {:.1?}; the slowest of 20 logins took {slowest:.1?}",
+        listing.elapsed()
+    ));
+    // It took longer than all of this when each box was looked for among all others.
+    assert!(slowest < Duration::from_secs(5), "{slowest:?}");
+}
