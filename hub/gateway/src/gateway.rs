@@ -243,7 +243,7 @@ impl Gateway {
     ) -> bool {
         if info.gateway.is_empty() {
             let text = format!("Attempt to connect to gateway {wanted:?} using wrong port");
-            self.fail(now, Some(&text), &text, "Wrong Port", up);
+            self.fail(now, Some(&text), &text, "Incorrect Port", up);
         } else if info.gateway != wanted {
             let (own, found) = (self.clusters.planned(|p| p.name.clone()), &info.gateway);
             let words = format!(
@@ -280,7 +280,7 @@ impl Gateway {
     fn on_caller(&mut self, now: Now, info: &ServerInfo, up: &mut dyn Upcalls) {
         if info.gateway.is_empty() {
             let text = "attempted to connect to gateway port";
-            return self.refuse(Some(text), "Wrong Port", up);
+            return self.refuse(Some(text), "Incorrect Port", up);
         }
         // nats-server looks at `CONNECT` alone; here it is this name that counts from now on.
         if !self.is_welcome(&info.gateway, up) {

@@ -43,7 +43,7 @@ impl Gateway {
     fn admit(&mut self, connect: &RouteConnect, until: Instant, up: &mut dyn Upcalls) {
         if connect.gateway.is_empty() {
             let text = "attempted to connect to gateway port";
-            return self.refuse(Some(text), "Wrong Port", up);
+            return self.refuse(Some(text), "Incorrect Port", up);
         }
         if self.is_welcome(&connect.gateway, up) {
             self.state = State::AwaitingPeer { until };

@@ -38,7 +38,7 @@ fn a_dialer_leaves_whom_it_did_not_look_for_in_the_words_of_nats_server() {
         (
             "INFO {\"server_id\":\"NX\"}\r\n".to_owned(),
             "-ERR 'Attempt to connect to gateway \"GB\" using wrong port'\r\n",
-            "Wrong Port",
+            "Incorrect Port",
             "Attempt to connect to gateway \"GB\" using wrong port",
         ),
         (
@@ -107,7 +107,7 @@ fn callers_that_may_not_come_are_told_why() {
             open,
             "CONNECT {}",
             "attempted to connect to gateway port",
-            "Wrong Port",
+            "Incorrect Port",
         ),
         (
             strict,

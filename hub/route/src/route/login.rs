@@ -14,7 +14,7 @@ impl Route {
         };
         if !connect.lang.is_empty() {
             let text = "attempted to connect to route port";
-            return self.refuse(Some(text), "Client attempted to connect to route port", up);
+            return self.refuse(Some(text), "Incorrect Port", up);
         }
         if !connect.gateway.is_empty() {
             let text = format!(
