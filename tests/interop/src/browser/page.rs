@@ -126,7 +126,10 @@ impl OpenPage {
                     level["value"]["value"].as_u64()
                 });
                 let role = word(it, "role");
-                let role = level.map_or(role.clone(), |level| format!("{role} {level}"));
+                let role = match level {
+                    Some(level) => format!("{role} {level}"),
+                    None => role,
+                };
                 (role, word(it, "name"))
             })
             .collect()
