@@ -2,6 +2,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Digest;
+
 /// Where a bundle came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Origin {
@@ -29,6 +31,8 @@ pub enum Event {
     Refused {
         /// Its version, once its signatures were found good.
         version: Option<u64>,
+        /// What it was, be it good or not, as far as it could be read.
+        digest: Option<Digest>,
         /// From where.
         origin: Origin,
         /// Why.

@@ -98,8 +98,13 @@ fn configuration(status: &Status, alarms: &mut Vec<Alarm>) {
     if let Some(failure) = status.last_failure.as_ref().filter(newer) {
         let detail = format!("{}: {}", failure.version, failure.why);
         alarms.push(Alarm::new("failed", Level::Note, detail));
-    } else if let Some(refused) = status.refused.as_ref().filter(newer) {
-        let detail = format!("{}: {}", refused.version, refused.why);
+    } else if let Some(refused) = &status.refused
+        && (newer(&refused) || refused.version == 0)
+    {
+        let detail = match refused.version {
+            0 => refused.why.clone(),
+            version => format!("{version}: {}", refused.why),
+        };
         alarms.push(Alarm::new("refused", Level::Note, detail));
     }
 }
@@ -145,6 +150,10 @@ mod tests {
             ),
             (
                 r#"{"refused":{"version":2,"why":"x"},"active":{"version":1}}"#,
+                "refused",
+            ),
+            (
+                r#"{"refused":{"digest":"d","why":"x"},"active":{"version":3}}"#,
                 "refused",
             ),
         ] {

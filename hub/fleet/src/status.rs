@@ -80,8 +80,10 @@ pub struct Trial {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Failure {
-    /// Its number.
+    /// Its number; 0 of one that nobody vouches for.
     pub version: u64,
+    /// Its name, where the box tells it.
+    pub digest: Option<String>,
     /// In the box's words.
     pub why: String,
 }

@@ -77,7 +77,7 @@ pub(crate) struct Guardian {
     look_at: Instant,
     told: Option<(String, u64)>,
     /// What was found unfit, and why: the hub wants to know.
-    refused: Option<(u64, String)>,
+    refused: Option<Value>,
     out: VecDeque<Wish>,
 }
 
@@ -226,14 +226,21 @@ impl Guardian {
     fn tell(&mut self, now: Now, event: &Event) {
         if let Event::Received { origin, .. } = event {
             self.origin = *origin;
+            self.refused = None;
         }
         if let Event::Refused {
-            version: Some(version),
+            version,
+            digest,
             why,
             ..
         } = event
+            && (version.is_some() || digest.is_some())
         {
-            self.refused = Some((*version, why.clone()));
+            self.refused = Some(json!({
+                "version": version.unwrap_or(0),
+                "digest": digest.map(|digest| digest.to_string()),
+                "why": why,
+            }));
         }
         let loud = if event.is_bad() {
             Loud::Warn
@@ -269,9 +276,8 @@ impl Guardian {
                 map.insert("identity".to_owned(), key);
                 map.insert("claim".to_owned(), proof);
             }
-            if let Some((version, why)) = &self.refused {
-                let refused = json!({ "version": version, "why": why });
-                map.insert("refused".to_owned(), refused);
+            if let Some(refused) = &self.refused {
+                map.insert("refused".to_owned(), refused.clone());
             }
         }
         status

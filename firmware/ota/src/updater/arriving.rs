@@ -1,5 +1,6 @@
 use frond_clock::Now;
 
+use super::waiting::digest_of;
 use super::{Arrival, Arrived, Heal, Output, Phase, Stand, Then, Updater};
 use crate::{
     Candidate, Choice, Digest, Entry, Event, File, Origin, Permit, Refusal, Sealed, Trust,
@@ -27,7 +28,7 @@ impl Updater {
             Ok(verified) => self.check(now, origin, verified, bytes, ask),
             // What a bucket or a folder holds comes again with each start.
             Err(Refusal::InForce(_) | Refusal::WasInForce(_)) if origin != Origin::Hand => {}
-            Err(refusal) => self.refuse(origin, None, &refusal, ask),
+            Err(refusal) => self.refuse(origin, (None, digest_of(&bytes)), &refusal, ask),
         }
     }
 
@@ -91,7 +92,15 @@ impl Updater {
                 self.tell(Event::Root { version });
                 self.arrive(now, arrival);
             }
-            Err(why) => self.refuse(arrival.origin, None, &Refusal::Unfit(why), arrival.ask),
+            Err(why) => {
+                let digest = digest_of(&arrival.bytes);
+                self.refuse(
+                    arrival.origin,
+                    (None, digest),
+                    &Refusal::Unfit(why),
+                    arrival.ask,
+                );
+            }
         }
     }
 

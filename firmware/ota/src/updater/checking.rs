@@ -2,7 +2,9 @@ use frond_clock::Now;
 
 use super::{Arrived, Output, Phase, Then, Updater};
 use crate::limits::{CLOCK_AHEAD_MAX_S, STARTS_MAX};
-use crate::{Applied, Candidate, Check, Choice, Event, File, Origin, Refusal, State, Trial};
+use crate::{
+    Applied, Candidate, Check, Choice, Digest, Event, File, Origin, Refusal, State, Trial,
+};
 
 impl Updater {
     pub(super) fn checked(&mut self, now: Now, of: Choice, result: Result<Vec<Check>, String>) {
@@ -16,8 +18,8 @@ impl Updater {
         match result {
             Ok(needs) => self.stage(now, arrived, needs),
             Err(why) => {
-                let (version, origin) = named(&arrived.candidate);
-                self.refuse(origin, version, &Refusal::Unfit(why), arrived.ask);
+                let (name, origin) = named(&arrived.candidate);
+                self.refuse(origin, name, &Refusal::Unfit(why), arrived.ask);
             }
         }
     }
@@ -76,14 +78,14 @@ impl Updater {
         result: Result<(), String>,
     ) {
         if let Err(why) = result {
-            let (version, origin) = named(&trial.candidate);
+            let (name, origin) = named(&trial.candidate);
             if let Choice::Bundle(digest) = trial.candidate.entry.choice
                 && !self.record.names(&digest)
             {
                 // It would fill the disk further.
                 self.out.push_back(Output::Remove(File::Bundle(digest)));
             }
-            return self.refuse(origin, version, &Refusal::Unfit(why), ask);
+            return self.refuse(origin, name, &Refusal::Unfit(why), ask);
         }
         let version = trial.candidate.entry.version;
         self.tell(Event::Staged { version });
@@ -102,8 +104,8 @@ impl Updater {
     ) {
         if let Err(why) = result {
             // Nothing is wrong with it: it may come again when the disk has room.
-            let (version, origin) = named(&trial.candidate);
-            self.refuse(origin, version, &Refusal::Unfit(why), ask);
+            let (name, origin) = named(&trial.candidate);
+            self.refuse(origin, name, &Refusal::Unfit(why), ask);
             return self.drop_trial(now);
         }
         self.out
@@ -154,8 +156,13 @@ impl Updater {
     }
 }
 
-fn named(candidate: &Candidate) -> (Option<u64>, Origin) {
-    (Some(candidate.entry.version), candidate.origin)
+/// What it is called in a refusal, and where it came from.
+pub(super) fn named(candidate: &Candidate) -> ((Option<u64>, Option<Digest>), Origin) {
+    let digest = match candidate.entry.choice {
+        Choice::Bundle(digest) => Some(digest),
+        Choice::Factory => None,
+    };
+    ((Some(candidate.entry.version), digest), candidate.origin)
 }
 
 fn on_trial(trial: &Trial) -> String {

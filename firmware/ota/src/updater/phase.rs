@@ -1,5 +1,6 @@
 use frond_clock::{Instant, Now};
 
+use super::checking::named;
 use super::{Updater, trying::mark_after};
 use crate::limits::{APPLY_MAX, CHECK_MAX, RESTART_MAX, RETURN_MAX, WRITE_MAX};
 use crate::{Candidate, Choice, Digest, Event, Gate, Origin, Output, Refusal, Trial, Trust};
@@ -115,8 +116,8 @@ impl Updater {
             phase @ (Phase::Idle | Phase::Trying(_)) => self.phase = phase,
             Phase::Checking(arrived) => {
                 let refusal = Refusal::Unfit("the check does not end".to_owned());
-                let Candidate { entry, origin, .. } = arrived.candidate;
-                self.refuse(origin, Some(entry.version), &refusal, arrived.ask);
+                let (name, origin) = named(&arrived.candidate);
+                self.refuse(origin, name, &refusal, arrived.ask);
             }
             Phase::Applying(trial, ask) => {
                 self.answer(ask, Err("it is not taken in time".to_owned()));

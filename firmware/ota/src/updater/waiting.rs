@@ -1,7 +1,7 @@
 use frond_clock::Now;
 
 use super::{Arrival, Phase, Updater};
-use crate::{Choice, Event, Origin, Refusal, Role, Verified};
+use crate::{Choice, Digest, Event, Origin, Refusal, Role, Sealed, Verified};
 
 /// A good bundle that waits until something else is over.
 #[derive(Debug)]
@@ -20,7 +20,9 @@ impl Updater {
         let verified = match self.judge(now, origin, &bytes) {
             Ok(verified) => verified,
             Err(Refusal::InForce(_) | Refusal::WasInForce(_)) => return,
-            Err(refusal) => return self.refuse(origin, None, &refusal, None),
+            Err(refusal) => {
+                return self.refuse(origin, (None, digest_of(&bytes)), &refusal, None);
+            }
         };
         if self.under_way() == Some(Choice::Bundle(verified.digest)) {
             return;
@@ -64,7 +66,7 @@ impl Updater {
     pub(super) fn refuse(
         &mut self,
         origin: Origin,
-        version: Option<u64>,
+        (version, digest): (Option<u64>, Option<Digest>),
         refusal: &Refusal,
         ask: Option<u64>,
     ) {
@@ -72,8 +74,14 @@ impl Updater {
         self.answer(ask, Err(why.clone()));
         self.tell(Event::Refused {
             version,
+            digest,
             origin,
             why,
         });
     }
+}
+
+/// Of a bundle that nobody vouches for.
+pub(super) fn digest_of(bytes: &[u8]) -> Option<Digest> {
+    Sealed::decode(bytes).ok().map(|sealed| sealed.digest())
 }

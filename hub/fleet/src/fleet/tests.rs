@@ -202,7 +202,7 @@ impl World {
         let digest = Sealed::decode(bytes).unwrap().digest().to_string();
         let done = match self.natures[at] {
             Nature::Good | Nature::Falls => json!({ "active": { "version": 7, "digest": digest } }),
-            Nature::Bad => json!({ "last_failure": { "version": 7, "why": "no line" } }),
+            Nature::Bad => mishaps::failed(at, &digest),
             Nature::Gone | Nature::Dies => return,
             Nature::Slow => json!({ "state": "trying" }),
         };

@@ -1,5 +1,6 @@
 use super::{Fate, Member, Rollout};
 use crate::limits::BORNE_SECONDS;
+use crate::status::Failure;
 use crate::{Boxes, Status};
 
 impl Rollout {
@@ -48,7 +49,7 @@ impl Rollout {
             };
         }
         let status = known.map(|it| &it.status).filter(|_| is_heard);
-        if let Some(why) = status.and_then(|it| failure(it, self.freight.version)) {
+        if let Some(why) = status.and_then(|it| self.failure(it)) {
             return Fate::Failed(why.chars().take(WHY_CHARS).collect());
         }
         let wave_s = i64::try_from(self.plan.wave_s).unwrap_or(i64::MAX);
@@ -61,6 +62,17 @@ impl Rollout {
             (false, _) if is_late && (is_heard || !member.was_silent) => Fate::Late,
             (false, _) => Fate::Pending,
         }
+    }
+
+    /// Why a box does not have it: what nobody vouches for has no number that one could believe.
+    fn failure<'s>(&self, status: &'s Status) -> Option<&'s str> {
+        let is_it = |it: &&Failure| {
+            it.version == self.freight.version || it.digest.as_ref() == Some(&self.freight.digest)
+        };
+        let mut both = [&status.last_failure, &status.refused]
+            .into_iter()
+            .flatten();
+        both.find(is_it).map(|it| &*it.why)
     }
 
     /// A box that is not heard any more so soon after it was told did not bear it: as long as its
@@ -89,10 +101,4 @@ const WHY_CHARS: usize = 120;
 
 fn has(status: &Status, digest: &str) -> bool {
     status.trial.is_none() && status.active.digest.as_deref() == Some(digest)
-}
-
-fn failure(status: &Status, version: u64) -> Option<&str> {
-    let both = [&status.last_failure, &status.refused];
-    let found = both.into_iter().flatten().find(|it| it.version == version);
-    found.map(|it| &*it.why)
 }

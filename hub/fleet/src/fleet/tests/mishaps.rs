@@ -177,3 +177,13 @@ fn a_rollout_that_somebody_wrote_over_is_missed() {
     assert_eq!(world.kinds(), ["lost"]);
     assert!(world.steps[0].is_bad);
 }
+
+/// Half of them had it on trial, the others found nobody whom they trust vouching for it: those tell
+/// no number.
+pub(super) fn failed(at: usize, digest: &str) -> Value {
+    if at.is_multiple_of(2) {
+        json!({ "last_failure": { "version": 7, "why": "no line" } })
+    } else {
+        json!({ "refused": { "version": 0, "digest": digest, "why": "not signed" } })
+    }
+}
