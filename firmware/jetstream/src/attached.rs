@@ -194,6 +194,25 @@ impl JetStream {
         }
     }
 
+    /// Writes down that messages are gone, again if the disk refuses it: who was done with them
+    /// may write that down later, and nobody would take them away any more.
+    pub(crate) fn write_left(&mut self, stream: StreamId, first: Seq, last: Seq) {
+        if !self.hosts.contains_key(&stream) {
+            return;
+        }
+        let record = Record::Drop {
+            stream,
+            first,
+            last,
+        };
+        let pending = Pending::Left {
+            stream,
+            first,
+            last,
+        };
+        self.journal.soon_unless(self.now.mono, record, pending);
+    }
+
     fn done(&mut self, stream: StreamId, first: Seq, last: Seq, reach: &dyn Reach) {
         let Some(host) = self.hosts.get_mut(&stream) else {
             return;

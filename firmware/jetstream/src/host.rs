@@ -202,19 +202,13 @@ impl Host {
         }
     }
 
-    /// Takes out what the consumers had finished before a restart. A work queue keeps what no
-    /// consumer is there for.
+    /// Takes out what the consumers of an interest stream had finished before a restart. A work
+    /// queue keeps all it has: what left it was written down before the progress of who finished
+    /// it, and what a consumer merely passed over - as its filter was another one then, or it was
+    /// set back behind it - waits for somebody.
     pub(crate) fn drop_finished(&mut self, removed: &mut Removed) {
-        let found: Vec<u64> = self.stream.contents.from(0).map(|(seq, _)| seq).collect();
-        for seq in found {
-            let Some(subject) = self.stream.contents.subject_of(seq) else {
-                continue;
-            };
-            let is_owned =
-                self.stream.config.retention == Retention::Interest || self.is_wanted(subject.name);
-            if is_owned && !self.is_needed(seq) {
-                self.stream.remove(seq, removed);
-            }
+        if self.stream.config.retention == Retention::Interest {
+            self.drop_done(0, u64::MAX, removed);
         }
     }
 

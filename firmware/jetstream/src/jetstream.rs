@@ -386,6 +386,7 @@ impl JetStream {
                     } => {
                         self.tell_consumer(stream, consumer, ConsumerInput::Saved(number), reach);
                     }
+                    Pending::Left { .. } => {}
                     Pending::Late(late) => self.drop_late(*late),
                     Pending::Batch(batch) => self.batch_kept(&committed, &batch, reach),
                     Pending::Fed(round) => self.round_kept(&committed, &round, reach),
@@ -407,6 +408,11 @@ impl JetStream {
                 Pending::Saved {
                     stream, consumer, ..
                 } => self.tell_consumer(stream, consumer, ConsumerInput::NotSaved, reach),
+                Pending::Left {
+                    stream,
+                    first,
+                    last,
+                } => self.write_left(stream, first, last),
                 Pending::Late(late) => self.late_failed(*late, fault),
                 Pending::Batch(batch) => self.batch_failed(&batch, fault),
                 Pending::Fed(round) => self.round_failed(&round, fault, reach),

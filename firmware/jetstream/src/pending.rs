@@ -20,6 +20,12 @@ pub(crate) enum Pending {
         consumer: ConsumerId,
         number: u64,
     },
+    /// Messages that were done are gone.
+    Left {
+        stream: StreamId,
+        first: Seq,
+        last: Seq,
+    },
     /// What a message removed is gone, or a part of it.
     Late(Box<Late>),
     /// An atomic batch takes effect.

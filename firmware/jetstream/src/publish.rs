@@ -174,9 +174,8 @@ impl JetStream {
             return;
         };
         if !host.stream.is_memory() {
-            let records: Vec<_> = removed.records(id).collect();
-            for record in records {
-                self.journal.soon(self.now.mono, record);
+            for range in removed.ranges() {
+                self.write_left(id, range.first, range.last);
             }
         }
         self.left_already(id, removed, reach);

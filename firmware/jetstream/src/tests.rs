@@ -31,4 +31,5 @@ mod sourcing_random;
 mod tiers;
 mod ttl;
 mod unwritten;
+mod workqueue;
 mod world;

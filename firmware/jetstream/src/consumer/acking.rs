@@ -6,7 +6,7 @@ use frond_wire::MessageBuf;
 
 use super::ack::{AckKind, AckSubject};
 use super::advisory::{Delivery, Event};
-use super::config::AckPolicy;
+use super::config::{AckPolicy, Retention};
 use super::machine::Consumer;
 use super::progress::Floor;
 use super::scene::Scene;
@@ -95,8 +95,11 @@ impl Consumer {
             self.sample(scene, ack, time);
         }
         self.redelivery.forget(seq);
+        let was_delivered = self.progress.deliveries(seq) > 0;
         self.progress.ack(seq);
-        self.done(seq, seq);
+        if was_delivered || !self.is_of_queue() {
+            self.done(seq, seq);
+        }
     }
 
     /// Everything up to there is done.
@@ -105,10 +108,21 @@ impl Consumer {
         if upto.delivery <= floor.delivery || upto.stream <= floor.stream {
             return;
         }
-        for seq in self.progress.ack_all(upto) {
-            self.redelivery.forget(seq);
+        let acked = self.progress.ack_all(upto);
+        for seq in &acked {
+            self.redelivery.forget(*seq);
         }
-        self.done(floor.stream + 1, upto.stream);
+        if !self.is_of_queue() {
+            return self.done(floor.stream + 1, upto.stream);
+        }
+        for seq in acked {
+            self.done(seq, seq);
+        }
+    }
+
+    /// What a work queue has is there for whoever names it: only what was delivered is done.
+    fn is_of_queue(&self) -> bool {
+        self.stream.retention == Retention::WorkQueue
     }
 
     // spec: nats-server v2.14.0 server/consumer.go processNak
