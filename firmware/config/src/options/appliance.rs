@@ -1,5 +1,6 @@
 //! What a box has besides a network: a block of Frond's own, which nats-server does not know.
 
+use std::path::{Component, Path};
 use std::time::Duration;
 
 use crate::limits::{WATCHDOG_SECONDS_MAX, WATCHDOG_SECONDS_MIN};
@@ -188,6 +189,35 @@ fn literal(value: &Value, report: &mut Report) -> Option<String> {
         wrong,
         "write words with dots between, no wildcards",
     );
+    None
+}
+
+/// The place of a line: one that is a file lies below `/sys`.
+fn line_of(value: &Value, report: &mut Report) -> Option<Option<String>> {
+    match value.as_str() {
+        Some(text) if text.starts_with("file:") => below_sys(value, "file:", report),
+        Some(_) | None => report.text(value),
+    }
+}
+
+/// A path below `/sys`, behind a word: what is read there, or even written, is a device's.
+fn below_sys(value: &Value, word: &str, report: &mut Report) -> Option<Option<String>> {
+    let text = report.text(value)?;
+    let path = text.as_deref().and_then(|text| text.strip_prefix(word));
+    let path = Path::new(path.unwrap_or_default());
+    let inner = path.strip_prefix("/sys").unwrap_or(path);
+    let inner = inner.strip_prefix("/").unwrap_or(inner);
+    let stays = path.is_relative() || path.starts_with("/sys");
+    if stays
+        && inner
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+    {
+        return Some(text);
+    }
+    let wrong = format!("{} is not below /sys", path.display());
+    let remedy = "name it from there: class/thermal/thermal_zone0/temp";
+    report.error(&value.at, wrong, remedy);
     None
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Conditioning, Part, literal, needed, span, word};
+use super::{Conditioning, Part, line_of, literal, needed, span, word};
 use crate::report::{Report, set};
 use crate::unsupported::Block;
 use crate::value::{Map, Value};
@@ -110,7 +110,7 @@ impl LampPlace {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
                 "led" => set(&mut led, report.text(value)),
-                "line" => set(&mut line, report.text(value)),
+                "line" => set(&mut line, line_of(value, report)),
                 "active_low" => set(&mut active_low, report.boolean(value)),
                 _ => report.other(Block::Appliance(Part::Lamp), entry),
             }
@@ -142,7 +142,7 @@ impl Button {
         for entry in map {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
-                "line" => set(&mut line, report.text(value)),
+                "line" => set(&mut line, line_of(value, report)),
                 "active_low" => set(&mut it.active_low, report.boolean(value)),
                 "bias" => set(&mut it.pull, word("bias", value, report, PULLS)),
                 "debounce" => set(&mut it.debounce, report.strict_duration("debounce", value)),
@@ -175,7 +175,7 @@ impl Input {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
                 "name" => set(&mut name, report.text(value)),
-                "line" => set(&mut line, report.text(value)),
+                "line" => set(&mut line, line_of(value, report)),
                 "active_low" => set(&mut it.active_low, report.boolean(value)),
                 "bias" => set(&mut it.pull, word("bias", value, report, PULLS)),
                 "debounce" => set(&mut it.debounce, report.strict_duration("debounce", value)),
@@ -211,7 +211,7 @@ impl Output {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
                 "name" => set(&mut name, report.text(value)),
-                "line" => set(&mut line, report.text(value)),
+                "line" => set(&mut line, line_of(value, report)),
                 "active_low" => set(&mut it.active_low, report.boolean(value)),
                 "subject" => subject = literal(value, report),
                 // The language reads on and off as true and false.

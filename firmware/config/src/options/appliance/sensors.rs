@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use super::{Conditioning, Number, Part, in_order, literal, needed, number, span, whole, word};
+use super::{
+    Conditioning, Number, Part, below_sys, in_order, literal, needed, number, span, whole, word,
+};
 use crate::report::{Report, set};
 use crate::unsupported::Block;
 use crate::value::{Entry, Map, Value};
@@ -191,7 +193,7 @@ impl Place {
             "bus" => set(&mut self.bus, report.text(value)),
             "address" => self.address = whole(key, value, report, (0x03, 0x77)),
             "id" => set(&mut self.id, report.text(value)),
-            "path" => set(&mut self.path, report.text(value)),
+            "path" => set(&mut self.path, below_sys(value, "", report)),
             "input" => self.input = word(key, value, report, ADC_INPUTS),
             "range" => self.range_mv = word(key, value, report, ADC_RANGES),
             "bits" => self.bits = whole(key, value, report, (12, 16)),

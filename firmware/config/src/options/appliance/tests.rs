@@ -19,7 +19,7 @@ const WHOLE: &str = r#"
     { driver: w1, id: "28-01", subject: cold.fridge, min: -5, max: 8.5, deadband: 0.2, rate: "1s", heartbeat: "10m", latest: cold }
     { driver: bme280, address: "0x77", subject: climate, interval: "30s", window: "5m" }
     { driver: ads1015, input: a2, range: "2.048V", subject: tank, scale: 50, unit: "%" }
-    { driver: file, path: class/thermal/thermal_zone0/temp, scale: 0.001, unit: C, subject: box.cpu }
+    { driver: file, path: /sys/class/thermal/thermal_zone0/temp, scale: 0.001, unit: C, subject: box.cpu }
   ]
   inputs: [ { line: pin15, bias: up, active_low: true, subject: door.front } ]
   outputs: [ { line: pin16, subject: cmd.relay, safe: off, max_on: "30s", on_link_loss: safe } ]
@@ -132,6 +132,18 @@ fn what_is_wrong_is_refused_with_its_line_and_a_remedy() {
             "does not follow from",
         ),
         ("user: ghost", "is not in this file"),
+        (
+            "outputs: [ { line: \"file:/etc/hostname\", subject: a } ]",
+            "/etc/hostname is not below /sys",
+        ),
+        (
+            "outputs: [ { line: \"file:/sys/../etc/hostname\", subject: a } ]",
+            "is not below /sys",
+        ),
+        (
+            "sensors: [ { driver: file, path: \"../tmp/x\", subject: a } ]",
+            "../tmp/x is not below /sys",
+        ),
     ];
     for (block, want) in cases {
         let errors = read(block).unwrap_err();
