@@ -105,6 +105,8 @@ impl Door {
                 Ok(shown(core, account))
             }
             None => {
+                let user = given.user.as_deref().unwrap_or_default();
+                tracing::error!("{from} - status page - authentication error - User {user:?}");
                 self.refuse(from, core.clock().now().mono);
                 Err(Denied::Unknown)
             }

@@ -193,7 +193,7 @@ fn only_the_box_and_its_users_see_it() {
         "accounts {{ A {{ jetstream: enabled, users: [ {{ user: plain, password: crumb }}, \
          {{ user: hashed, password: \"{HASH}\" }} ] }} }}\nno_auth_user: plain"
     );
-    let (_server, http) = guarded(&users);
+    let (server, http) = guarded(&users);
     let codes = |cases: &[(&str, &str, u16)]| {
         for (host, login, code) in cases {
             for path in ["/status", "/status.json"] {
@@ -224,6 +224,9 @@ fn only_the_box_and_its_users_see_it() {
     }
     let right = || ask(&http, "/status", "bakery.example", "hashed:crust").0;
     wait_for("the right login", BOUND, || (right() == 200).then_some(()));
+    let told = "127.0.0.1 - status page - authentication error - User \"nobody\"";
+    assert!(server.log().contains(told), "{}", server.log());
+    assert!(!server.log().contains("crumb") && !server.log().contains("crust"));
     // What a proxy on the box passes on is not asked for by who sits at it.
     let passed =
         format!("GET /status HTTP/1.0\r\nHost: {http}\r\nX-Forwarded-For: 10.0.0.7\r\n\r\n");
