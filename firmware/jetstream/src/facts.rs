@@ -19,6 +19,8 @@ pub struct Facts {
     pub index_bytes_max: Option<u64>,
     /// Bodies of file streams kept in memory, in bytes.
     pub body_cache_bytes: usize,
+    /// What no stream or consumer publishes to: not everybody who may make one may speak there.
+    pub closed: Vec<Box<str>>,
     /// Whether unknown fields of a request are an error.
     pub strict: bool,
     /// Longest duplicate window in nanoseconds; `None`: no limit.
@@ -79,6 +81,7 @@ impl Default for Facts {
             storage_bytes_max: None,
             index_bytes_max: None,
             body_cache_bytes: BODY_CACHE_BYTES,
+            closed: Vec::new(),
             strict: true,
             duplicate_window_ns_max: None,
             max_ack_pending: 0,

@@ -6,6 +6,7 @@ mod ahead;
 mod answers;
 mod backups;
 mod batches;
+mod closed;
 mod consuming;
 mod counters;
 mod cycles;

@@ -138,7 +138,8 @@ impl Accept {
         if let Some((text, cause)) = name_fault(connect, &up.server().cluster) {
             return self.refuse(Some(text), cause, up);
         }
-        let reserved = self.listener.reserved.as_ref().filter(|_| !connect.is_hub);
+        // Also where the peer calls itself a hub: that is what it says.
+        let reserved = self.listener.reserved.as_ref();
         let left = reserved.map(|it| it.taken_from(&up.account_name(account), permissions));
         let permissions = left.as_ref().map_or(permissions, Option::as_ref);
         let answer = self.answer(up, account, permissions);
@@ -209,13 +210,14 @@ impl Accept {
         }
         gate.deny_sending(connect.deny_pub.iter().map(String::as_str));
         deny_jetstream(&mut gate, &*up, account, &connect.domain);
-        if let Some(reserved) = self.listener.reserved.as_ref().filter(|_| !connect.is_hub) {
+        if let Some(reserved) = &self.listener.reserved {
             let names = Names {
                 name: &connect.name,
                 id: &connect.server_id,
                 user: &connect.user,
             };
             let account = up.account_name(account);
+            gate.close(reserved.closed_to(&account, permissions));
             gate.limit_names(reserved.one_name_of(&account, permissions, names));
         }
         let rule = permissions.and_then(|permissions| permissions.allow_responses);

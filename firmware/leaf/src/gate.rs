@@ -26,6 +26,8 @@ pub(crate) struct Gate {
     send_denied: Vec<Box<str>>,
     /// Never asked for; a spoke doesn't take it either.
     receive_denied: Vec<Box<str>>,
+    /// Never taken, whatever the peer says it is, and no place for an answer either.
+    closed: Vec<Box<str>>,
     /// What of these we are sent is of one name.
     one_name: Option<OneName>,
 }
@@ -40,6 +42,12 @@ pub(crate) struct OneName {
 }
 
 impl OneName {
+    /// Whether a subject is one of those that have a name.
+    fn covers(&self, subject: &str) -> bool {
+        let mut begins = self.begins.iter();
+        begins.any(|begin| after(begin, subject).is_some())
+    }
+
     fn permits(&self, subject: &str) -> bool {
         let mut begins = self.begins.iter();
         let Some(name) = begins.find_map(|begin| after(begin, subject)) else {
@@ -82,6 +90,7 @@ impl Gate {
             },
             send_denied: Vec::new(),
             receive_denied: Vec::new(),
+            closed: Vec::new(),
             one_name: None,
         }
     }
@@ -107,6 +116,12 @@ impl Gate {
     ) {
         self.receive_denied
             .extend(filters.into_iter().map(Into::into));
+    }
+
+    /// What the peer never says.
+    pub(crate) fn close(&mut self, filters: &[String]) {
+        self.closed
+            .extend(filters.iter().map(|it| it.as_str().into()));
     }
 
     /// What the peer says under one name only. It is not told: what it sends all the same is dropped.
@@ -141,17 +156,26 @@ impl Gate {
     pub(crate) fn may_receive(&self, subject: &str) -> bool {
         let inner = strip_gateway_prefix(subject);
         let routed = inner.len() != subject.len();
-        is_internal_reply(inner)
-            || match self.role {
-                Role::Hub => {
-                    permits(&self.receive, inner)
-                        && self.one_name.as_ref().is_none_or(|it| it.permits(inner))
-                }
+        if is_internal_reply(inner) {
+            return true;
+        }
+        let is_open = !denied(&self.closed, inner)
+            && self.one_name.as_ref().is_none_or(|it| it.permits(inner));
+        is_open
+            && match self.role {
+                Role::Hub => permits(&self.receive, inner),
                 Role::Spoke => {
                     routed
                         || (permits(&self.receive, inner) && !denied(&self.receive_denied, inner))
                 }
             }
+    }
+
+    /// Whether an answer to the peer's message may go to `reply`: whoever answers says there what
+    /// the peer may not say itself.
+    pub(crate) fn may_be_answered(&self, reply: &str) -> bool {
+        let inner = strip_gateway_prefix(reply);
+        !denied(&self.closed, inner) && !self.one_name.as_ref().is_some_and(|it| it.covers(inner))
     }
 
     /// Whether the peer is told that we want `filter`, for a queue group or without one.

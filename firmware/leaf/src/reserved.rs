@@ -62,17 +62,31 @@ impl Reserved {
         })
     }
 
+    /// What a leaf of an account never says.
+    pub(crate) fn closed_to(&self, account: &str, permissions: Option<&Permissions>) -> &[String] {
+        if self.is_for(account, permissions) {
+            &self.said
+        } else {
+            &[]
+        }
+    }
+
+    /// Whether it is about a leaf of an account with these permissions.
+    fn is_for(&self, account: &str, permissions: Option<&Permissions>) -> bool {
+        let is_named = |it: &Permissions| {
+            let mut allowed = it.publish.allow.iter();
+            allowed.any(|filter| filter.starts_with(&self.named))
+        };
+        account == self.account && !permissions.is_some_and(is_named)
+    }
+
     /// The permissions of a leaf's user in an account, with that taken away.
     pub(crate) fn taken_from(
         &self,
         account: &str,
         permissions: Option<&Permissions>,
     ) -> Option<Permissions> {
-        let is_named = |it: &Permissions| {
-            let mut allowed = it.publish.allow.iter();
-            allowed.any(|filter| filter.starts_with(&self.named))
-        };
-        if account != self.account || permissions.is_some_and(is_named) {
+        if !self.is_for(account, permissions) {
             return permissions.cloned();
         }
         let mut left = permissions.cloned().unwrap_or_default();
@@ -123,6 +137,41 @@ mod tests {
         assert_eq!(reserved.taken_from("B", None), None);
         let left = reserved.taken_from("A", Some(&allowing("other"))).unwrap();
         assert_eq!(left.publish.allow, [Box::from("other")]);
+    }
+
+    /// What a peer says of itself opens nothing, and nobody says for it what it may not.
+    #[test]
+    fn a_leaf_that_calls_itself_a_hub_is_held_to_it_and_has_nobody_answer_there() {
+        let reserved = Reserved {
+            account: "A".to_owned(),
+            said: vec!["run.>".to_owned()],
+            own: vec!["of.".to_owned()],
+            named: "run.".to_owned(),
+            ..Reserved::default()
+        };
+        let names = Names {
+            name: "shop-1",
+            id: "NID",
+            user: "",
+        };
+        for role in [Role::Hub, Role::Spoke] {
+            let mut gate = Gate::open(role);
+            gate.close(reserved.closed_to("A", None));
+            gate.limit_names(reserved.one_name_of("A", None, names));
+            assert!(gate.may_receive("of.shop-1") && gate.may_receive("orders.1"));
+            for closed in [
+                "run.abort",
+                "_GR_.abcdef.ghijkl.run.abort",
+                "of.shop-2",
+                "of.key.shop-1",
+            ] {
+                assert!(!gate.may_receive(closed), "{closed}");
+                assert!(!gate.may_be_answered(closed), "{closed}");
+            }
+            assert!(!gate.may_be_answered("of.shop-1") && gate.may_be_answered("_INBOX.1"));
+            assert!(gate.may_be_answered("_R_.1.2"));
+        }
+        assert!(reserved.closed_to("B", None).is_empty());
     }
 
     #[test]

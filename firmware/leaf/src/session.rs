@@ -376,6 +376,12 @@ impl Session {
             }
             return Handled::Fine;
         }
+        if message
+            .reply
+            .is_some_and(|it| !self.gate.may_be_answered(it))
+        {
+            return Handled::Fine;
+        }
         let subject = message.subject;
         let allowed = self.gate.may_receive(subject)
             || self

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use frond_account::{AccountId, PeerKind};
 use frond_broker::{Broker, Conn, Level, Source, TraceMark};
 use frond_clock::{Ages, Now};
+use frond_config::Config;
 use frond_jetstream::{
     self as jetstream, Allowance, BatchLimits, Facts, JetStream, Reach, Solo, Tenant,
 };
@@ -124,6 +125,7 @@ impl Node {
             memory_bytes_max: Some(limits.memory_bytes_max),
             storage_bytes_max: Some(limits.file_bytes_max),
             index_bytes_max: limits.index_bytes_max,
+            closed: closed(&self.config),
             strict: self.config.jetstream.strict,
             duplicate_window_ns_max: bounds
                 .duplicates
@@ -398,4 +400,16 @@ const fn level_of(level: jetstream::Level) -> Level {
         jetstream::Level::Warn => Level::Warn,
         jetstream::Level::Error => Level::Error,
     }
+}
+
+/// Where the fleet is spoken to, and what its buckets hold: by their own names no leaf gets there,
+/// and by a stream's hand neither.
+fn closed(config: &Config) -> Vec<Box<str>> {
+    let Some(fleet) = &config.fleet else {
+        return Vec::new();
+    };
+    let buckets = [&fleet.bucket, &fleet.registry, &fleet.rollouts];
+    let buckets = buckets.map(|bucket| format!("$KV.{bucket}.>"));
+    let all = core::iter::once("$FROND.FLEET.>".to_owned()).chain(buckets);
+    all.map(Into::into).collect()
 }

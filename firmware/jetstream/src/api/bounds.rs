@@ -24,6 +24,12 @@ impl JetStream {
             let text = format!("duplicates window can not be larger then server limit of {max}");
             return Err(validate::invalid(text));
         }
+        if let Some(republish) = &config.republish
+            && self.is_closed(&republish.dest)
+        {
+            let text = "stream configuration for republish destination is closed to streams";
+            return Err(validate::invalid(text));
+        }
         self.check_cycle(tenant, config)?;
         let own = limit(config.max_msg_size).unwrap_or(u64::MAX);
         let is_too_small =
@@ -50,6 +56,27 @@ impl JetStream {
             }
         }
         Ok(())
+    }
+
+    /// Whether some of what a destination names is closed to streams and consumers. What a
+    /// transform makes of a subject may be anything.
+    pub(crate) fn is_closed(&self, destination: &str) -> bool {
+        let is_made = |token: &str| {
+            let number = token.strip_prefix('$').unwrap_or_default();
+            token.contains("{{") || number.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let mut filter = String::new();
+        for token in destination.split('.') {
+            if is_made(token) {
+                filter.push('>');
+                break;
+            }
+            filter.push_str(token);
+            filter.push('.');
+        }
+        let filter = filter.strip_suffix('.').unwrap_or(&filter);
+        let mut closed = self.facts.closed.iter();
+        !destination.is_empty() && closed.any(|it| frond_subject::overlaps(it, filter))
     }
 
     /// Whether the account may have one more stream like this, or change one; nobody looked at it yet.

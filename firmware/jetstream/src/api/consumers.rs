@@ -69,6 +69,9 @@ impl JetStream {
                 .clone_from(&old.machine.config().pause_until);
         }
         let mut config = asked.config.settle(&facts, &server, asked.pedantic)?;
+        if self.is_closed(&config.deliver_subject) {
+            return Err(errors::CONSUMER_INVALID_DELIVER_SUBJECT);
+        }
         let old = old.map(|(id, attached)| (id, attached.machine.config()));
         config.limit_idleness(old.map(|(_, old)| old));
         let listens =

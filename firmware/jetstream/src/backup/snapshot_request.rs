@@ -45,7 +45,7 @@ impl JetStream {
             host.stream.contents.last(),
         );
         let asked = parse(call.body(), self.facts.strict)?;
-        if !frond_subject::is_literal(&asked.deliver) {
+        if !frond_subject::is_literal(&asked.deliver) || self.is_closed(&asked.deliver) {
             return Err(errors::SNAPSHOT_DELIVER_SUBJECT_INVALID);
         }
         if self.backups.len() >= BACKUPS_MAX {
