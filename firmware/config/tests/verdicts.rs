@@ -42,7 +42,14 @@ fn world(text: String) -> World {
 /// An error as nats-server shows it: without the remedy.
 fn shown(error: &ConfigError) -> String {
     let full = error.to_string();
-    if full.starts_with(&error.text) {
+    // Some of nats-server's own texts end in the place.
+    let placed = format!(
+        "{} ({}:{}:{}",
+        error.text, error.file, error.line, error.column
+    );
+    if error.text == "config is invalid" && full.starts_with(&placed) {
+        format!("{placed})")
+    } else if full.starts_with(&error.text) {
         error.text.clone()
     } else {
         format!(
