@@ -156,19 +156,25 @@ impl Gate {
     pub(crate) fn may_receive(&self, subject: &str) -> bool {
         let inner = strip_gateway_prefix(subject);
         let routed = inner.len() != subject.len();
-        if is_internal_reply(inner) {
-            return true;
-        }
-        let is_open = !denied(&self.closed, inner)
-            && self.one_name.as_ref().is_none_or(|it| it.permits(inner));
-        is_open
-            && match self.role {
-                Role::Hub => permits(&self.receive, inner),
-                Role::Spoke => {
-                    routed
-                        || (permits(&self.receive, inner) && !denied(&self.receive_denied, inner))
+        is_internal_reply(inner)
+            || self.is_open(subject)
+                && match self.role {
+                    Role::Hub => permits(&self.receive, inner),
+                    Role::Spoke => {
+                        routed
+                            || (permits(&self.receive, inner)
+                                && !denied(&self.receive_denied, inner))
+                    }
                 }
-            }
+    }
+
+    /// Whether a message is one that this peer may say at all. One that is not is no offence: a
+    /// client of the peer's said it, and the peer does not know that it is kept from them.
+    pub(crate) fn is_open(&self, subject: &str) -> bool {
+        let inner = strip_gateway_prefix(subject);
+        is_internal_reply(inner)
+            || !denied(&self.closed, inner)
+                && self.one_name.as_ref().is_none_or(|it| it.permits(inner))
     }
 
     /// Whether an answer to the peer's message may go to `reply`: whoever answers says there what

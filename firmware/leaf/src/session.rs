@@ -8,7 +8,6 @@ use frond_broker::{
 };
 use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
-use frond_wire::headers::Headers;
 use frond_wire::{Message, Op, encode};
 
 use crate::gate::{Gate, JETSTREAM_CLUSTER_DENIED, JETSTREAM_DENIED, Role};
@@ -16,6 +15,8 @@ use crate::interests::Interests;
 use crate::limits::PEER_SUBSCRIPTIONS_MAX;
 use crate::loops::{is_loop_subject, loop_subject};
 use crate::replies::Replies;
+
+mod closed;
 
 /// One leafnode connection after its handshake: the same at both ends.
 #[derive(Debug)]
@@ -376,13 +377,13 @@ impl Session {
             }
             return Handled::Fine;
         }
-        if message
-            .reply
-            .is_some_and(|it| !self.gate.may_be_answered(it))
-        {
+        let subject = message.subject;
+        let reply = message.reply.filter(|it| !self.gate.may_be_answered(it));
+        let closed = (!self.gate.is_open(subject)).then_some(subject);
+        if let Some(closed) = closed.or(reply) {
+            self.drop_closed(closed, up);
             return Handled::Fine;
         }
-        let subject = message.subject;
         let allowed = self.gate.may_receive(subject)
             || self
                 .replies
@@ -404,21 +405,7 @@ impl Session {
         }
         Handled::Fine
     }
-
-    /// Where a message wants to be traced to, if the peer may not send there itself.
-    ///
-    /// spec: nats-server v2.15.1 server/msgtrace.go `allowedToPublishOnMsgTraceDest`
-    fn forbidden_trace<'m>(&self, message: &Message<'m>) -> Option<&'m str> {
-        if message.header.is_empty() {
-            return None;
-        }
-        let dest = Headers::new(message.header).get(TRACE_DEST)?;
-        (!self.gate.may_receive(dest)).then_some(dest)
-    }
 }
-
-/// The header that says where a message is traced to.
-const TRACE_DEST: &str = "Nats-Trace-Dest";
 
 /// How often the peer is asked for a sign of life, and how many may stay unanswered: as the
 /// operator says if that is sooner, for a line that died is to be found soon whoever is silent.

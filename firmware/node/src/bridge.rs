@@ -90,6 +90,14 @@ impl Node {
         self.enable_accounts(now);
         self.look_up_stored(now);
         self.settle(now);
+        // Where a reload switched them on, the remotes are there and know nothing of left streams.
+        if !self.remotes.is_empty() {
+            let config = self.config.clone();
+            if let Err(text) = self.reload(now, &config) {
+                let level = Level::Error;
+                self.outputs.push_back(Output::Log { level, text });
+            }
+        }
     }
 
     /// How old messages are from here on; also to be told before [`Node::start_jetstream`].

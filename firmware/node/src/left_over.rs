@@ -12,7 +12,8 @@ use crate::Node;
 const SIGN: (&str, &str) = ("frond.forward", "from");
 
 impl Node {
-    /// Such streams hear nothing over the remotes of their account.
+    /// Such streams hear nothing over the remotes of their account. Anybody may write the sign into
+    /// a stream of his own: what a line lives by stays open whatever it says.
     pub(crate) fn deny_left_over(&self, config: &mut Config) {
         let Some(streams) = &self.streams else { return };
         let view = streams.machine.view();
@@ -24,7 +25,10 @@ impl Node {
             for stream in view.streams(account.tenant) {
                 let sign = stream.config.metadata.get(SIGN.0);
                 if sign.is_some_and(|it| it == SIGN.1) {
-                    config.deny_kept(account.name, &stream.config.subjects);
+                    let subjects = stream.config.subjects.iter();
+                    let subjects: Vec<String> =
+                        subjects.filter(|it| may_close(it)).cloned().collect();
+                    config.deny_kept(account.name, &subjects);
                 }
             }
         }
@@ -35,5 +39,33 @@ impl Node {
         let mut config = self.config.clone();
         self.deny_left_over(&mut config);
         self.config = config;
+    }
+}
+
+/// Whether nothing on a line depends on what is published there.
+fn may_close(subject: &str) -> bool {
+    const LIVED_BY: [&str; 5] = ["_INBOX.>", "_R_.>", "$JS.>", "$SYS.>", "$FROND.>"];
+    !LIVED_BY
+        .iter()
+        .any(|it| frond_subject::overlaps(it, subject))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_close;
+
+    #[test]
+    fn what_a_line_lives_by_is_closed_by_no_stream() {
+        for open in [
+            "_INBOX.>",
+            "_INBOX.a",
+            ">",
+            "*.>",
+            "$JS.hub.API.>",
+            "$FROND.OTA.>",
+        ] {
+            assert!(!may_close(open), "{open}");
+        }
+        assert!(may_close("orders.>") && may_close("$KV.shop.>"));
     }
 }
