@@ -21,6 +21,8 @@ pub struct Facts {
     pub body_cache_bytes: usize,
     /// What no stream or consumer publishes to: not everybody who may make one may speak there.
     pub closed: Vec<Box<str>>,
+    /// What no stream keeps: its answer would be one too many.
+    pub unkept: Vec<Box<str>>,
     /// Whether unknown fields of a request are an error.
     pub strict: bool,
     /// Longest duplicate window in nanoseconds; `None`: no limit.
@@ -82,6 +84,7 @@ impl Default for Facts {
             index_bytes_max: None,
             body_cache_bytes: BODY_CACHE_BYTES,
             closed: Vec::new(),
+            unkept: Vec::new(),
             strict: true,
             duplicate_window_ns_max: None,
             max_ack_pending: 0,

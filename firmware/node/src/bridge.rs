@@ -134,6 +134,7 @@ impl Node {
             storage_bytes_max: Some(limits.file_bytes_max),
             index_bytes_max: limits.index_bytes_max,
             closed: closed(&self.config),
+            unkept: unkept(&self.config),
             strict: self.config.jetstream.strict,
             duplicate_window_ns_max: bounds
                 .duplicates
@@ -418,6 +419,13 @@ fn closed(config: &Config) -> Vec<Box<str>> {
     };
     let buckets = [&fleet.bucket, &fleet.registry, &fleet.rollouts];
     let buckets = buckets.map(|bucket| format!("$KV.{bucket}.>"));
-    let all = core::iter::once("$FROND.FLEET.>".to_owned()).chain(buckets);
-    all.map(Into::into).collect()
+    // By a request for one, too.
+    let own = ["$FROND.>", "$JS.API.>", "$JS.*.API.>"].map(str::to_owned);
+    own.into_iter().chain(buckets).map(Into::into).collect()
+}
+
+/// Requests to the fleet; its events may be kept.
+fn unkept(config: &Config) -> Vec<Box<str>> {
+    let fleet = config.fleet.as_ref();
+    fleet.map(|_| "$FROND.FLEET.*".into()).into_iter().collect()
 }

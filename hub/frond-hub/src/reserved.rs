@@ -18,6 +18,9 @@ const CHANGES: [&str; 9] = [
     "STREAM.LEADER.STEPDOWN",
 ];
 
+/// Requests by which a stream is read, or others stop reading it.
+const READS: [&str; 4] = ["DIRECT.GET", "STREAM.MSG.GET", "CONSUMER.*", "CONSUMER.*.*"];
+
 /// How a leaf comes to a key: by its domain as a request.
 fn ways(key: &str) -> [String; 3] {
     [
@@ -43,6 +46,15 @@ pub(crate) fn reserved(config: &Config) -> Option<Reserved> {
             [format!("$JS.{asked}"), format!("$JS.*.{asked}")]
         });
         said.extend(changes);
+    }
+    // What boxes say, and what is told to whom, is read by nobody who has no part in it.
+    for bucket in [&fleet.registry, &fleet.rollouts] {
+        let reads = READS.iter().flat_map(|read| {
+            let asked = format!("API.{read}.KV_{bucket}");
+            [format!("$JS.{asked}"), format!("$JS.*.{asked}")]
+        });
+        let both = reads.flat_map(|it| [format!("{it}.>"), it]);
+        said.extend(both);
     }
     let reports = format!("$KV.{}.>", fleet.registry);
     let heard = [

@@ -200,6 +200,21 @@ fn line_of(value: &Value, report: &mut Report) -> Option<Option<String>> {
     }
 }
 
+/// The kernel's name of one device.
+fn device_name(value: &Value, report: &mut Report) -> Option<Option<String>> {
+    let text = report.text(value)?;
+    let name = text.as_deref().unwrap_or_default();
+    if name.contains('/') || name == ".." {
+        let wrong = format!("{name:?} is no name of a device");
+        report.error(
+            &value.at,
+            wrong,
+            "write its name below /sys, without a path",
+        );
+    }
+    Some(text)
+}
+
 /// A path below `/sys`, behind a word: what is read there, or even written, is a device's.
 fn below_sys(value: &Value, word: &str, report: &mut Report) -> Option<Option<String>> {
     let text = report.text(value)?;

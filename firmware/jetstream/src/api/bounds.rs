@@ -30,6 +30,14 @@ impl JetStream {
             let text = "stream configuration for republish destination is closed to streams";
             return Err(validate::invalid(text));
         }
+        let is_unkept = |subject: &String| {
+            let mut unkept = self.facts.unkept.iter();
+            unkept.any(|it| frond_subject::overlaps(it, subject))
+        };
+        if let Some(subject) = config.subjects.iter().find(|it| is_unkept(it)) {
+            let text = format!("subject {subject:?} is not for streams to keep");
+            return Err(validate::invalid(text));
+        }
         self.check_cycle(tenant, config)?;
         let own = limit(config.max_msg_size).unwrap_or(u64::MAX);
         let is_too_small =

@@ -95,10 +95,17 @@ impl Consumer {
             self.sample(scene, ack, time);
         }
         self.redelivery.forget(seq);
-        let was_delivered = self.progress.deliveries(seq) > 0;
-        self.progress.ack(seq);
-        if was_delivered || !self.is_of_queue() {
+        // What was on its way before a reset is known by its subject only.
+        let head = scene.messages.head(seq);
+        let is_ours =
+            self.progress.deliveries(seq) > 0 || head.is_some_and(|head| self.wants(head.subject));
+        let was_pending = self.progress.ack(seq);
+        if is_ours || !self.is_of_queue() {
             self.done(seq, seq);
+            if !was_pending && head.is_some() && self.is_of_queue() {
+                // That it leaves is on the disk before whoever waits for that is answered.
+                self.progress.doubt();
+            }
         }
     }
 
@@ -120,7 +127,7 @@ impl Consumer {
         }
     }
 
-    /// What a work queue has is there for whoever names it: only what was delivered is done.
+    /// What a work queue has is there for whoever names it: only what was for this consumer is done.
     fn is_of_queue(&self) -> bool {
         self.stream.retention == Retention::WorkQueue
     }

@@ -7,6 +7,7 @@ use crate::Facts;
 fn no_stream_speaks_where_it_is_closed_to_streams() {
     let mut world = World::with(Facts {
         closed: vec!["$RUN.>".into(), "$KV.KEYS.>".into()],
+        unkept: vec!["$RUN.*".into()],
         ..Facts::default()
     });
     let republish = |world: &mut World, src: &str, dest: &str| {
@@ -26,6 +27,15 @@ fn no_stream_speaks_where_it_is_closed_to_streams() {
             answer.contains("10052") && answer.contains("closed"),
             "{dest}: {answer}"
         );
+    }
+    for (subject, is_kept) in [
+        ("$RUN.>", false),
+        ("$RUN.abort", false),
+        ("$RUN.TOLD.>", true),
+    ] {
+        let body = format!(r#"{{"name":"R","subjects":["{subject}"]}}"#);
+        let answer = world.ask("$JS.API.STREAM.CREATE.R", &body);
+        assert_eq!(answer.contains("did_create"), is_kept, "{answer}");
     }
     let answer = republish(&mut world, "s.>", "again.>");
     assert!(answer.contains("did_create"), "{answer}");

@@ -62,6 +62,23 @@ fn what_lies_before_a_reset_stays() {
     holds(&mut world, 5);
 }
 
+/// Who had them before the reset may be done with them yet.
+#[test]
+fn what_was_on_its_way_before_a_reset_leaves_when_it_is_acknowledged() {
+    let mut world = queue();
+    consumer(&mut world, "W", "C", "");
+    let got = pull(&mut world, "W.C", "5");
+    let answer = world.ask("$JS.API.CONSUMER.RESET.W.C", r#"{"seq":8}"#);
+    assert!(!answer.contains("error"), "{answer}");
+    for sent in &got {
+        let reply = sent.message.reply().unwrap().to_owned();
+        assert_eq!(world.ask(&reply, "+ACK"), "");
+    }
+    holds(&mut world, 5);
+    world.restart();
+    holds(&mut world, 5);
+}
+
 /// All that lies before an acknowledged one is done, of what was given.
 #[test]
 fn an_ack_of_all_takes_what_was_delivered_and_nothing_between() {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Conditioning, Part, line_of, literal, needed, span, word};
+use super::{Conditioning, Part, device_name, line_of, literal, needed, span, word};
 use crate::report::{Report, set};
 use crate::unsupported::Block;
 use crate::value::{Map, Value};
@@ -109,7 +109,7 @@ impl LampPlace {
         for entry in map {
             let value = &entry.value;
             match entry.key.to_lowercase().as_str() {
-                "led" => set(&mut led, report.text(value)),
+                "led" => set(&mut led, device_name(value, report)),
                 "line" => set(&mut line, line_of(value, report)),
                 "active_low" => set(&mut active_low, report.boolean(value)),
                 _ => report.other(Block::Appliance(Part::Lamp), entry),

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use super::{
-    Conditioning, Number, Part, below_sys, in_order, literal, needed, number, span, whole, word,
+    Conditioning, Number, Part, below_sys, device_name, in_order, literal, needed, number, span,
+    whole, word,
 };
 use crate::report::{Report, set};
 use crate::unsupported::Block;
@@ -192,7 +193,7 @@ impl Place {
             }
             "bus" => set(&mut self.bus, report.text(value)),
             "address" => self.address = whole(key, value, report, (0x03, 0x77)),
-            "id" => set(&mut self.id, report.text(value)),
+            "id" => set(&mut self.id, device_name(value, report)),
             "path" => set(&mut self.path, below_sys(value, "", report)),
             "input" => self.input = word(key, value, report, ADC_INPUTS),
             "range" => self.range_mv = word(key, value, report, ADC_RANGES),

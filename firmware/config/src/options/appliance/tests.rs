@@ -133,6 +133,10 @@ fn what_is_wrong_is_refused_with_its_line_and_a_remedy() {
         ),
         ("user: ghost", "is not in this file"),
         (
+            "lamps: [ { led: \"../../tmp/x\" } ]",
+            "is no name of a device",
+        ),
+        (
             "outputs: [ { line: \"file:/etc/hostname\", subject: a } ]",
             "/etc/hostname is not below /sys",
         ),
