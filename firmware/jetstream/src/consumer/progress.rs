@@ -11,6 +11,9 @@ use frond_ledger::Seq;
 pub(crate) struct Progress {
     /// The next stream sequence to look at.
     pub(crate) next_stream: Seq,
+    /// As far as it came by messages that its filters name, or the stream's beginning. From there to
+    /// `next_stream` nothing was found, which other filters may find.
+    pub(super) settled: Seq,
     /// The next delivery's number, from 1.
     pub(crate) next_delivery: u64,
     /// Everything up to here is done.
@@ -56,6 +59,7 @@ impl Progress {
         let next_stream = next_stream.max(1);
         Self {
             next_stream,
+            settled: next_stream,
             next_delivery: 1,
             floor: Floor {
                 delivery: 0,
@@ -89,6 +93,7 @@ impl Progress {
 
     /// Moves on: messages below `next` were delivered or do not concern us.
     pub(crate) fn advance(&mut self, next: Seq) {
+        self.settled = self.settled.max(next);
         if next > self.next_stream {
             self.next_stream = next;
             self.dirty = true;
@@ -100,6 +105,16 @@ impl Progress {
         self.next_stream = self.next_stream.max(next);
     }
 
+    /// Its filters are others: what they passed over since the last message is looked at again.
+    pub(crate) fn look_again(&mut self) {
+        if self.settled == 0 || self.settled >= self.next_stream {
+            return;
+        }
+        self.next_stream = self.settled;
+        self.floor.stream = self.floor.stream.min(self.settled - 1);
+        self.dirty = true;
+    }
+
     /// The stream ends before `next`: what was beyond never happened.
     pub(crate) fn rewind(&mut self, next: Seq) {
         for seq in self.pending.split_off(&next).into_keys() {
@@ -109,6 +124,7 @@ impl Progress {
             self.touched.insert(seq);
         }
         self.next_stream = next.max(1);
+        self.settled = self.settled.min(self.next_stream);
         self.floor.stream = self.floor.stream.min(self.next_stream - 1);
         self.dirty = true;
     }
@@ -207,6 +223,7 @@ impl Progress {
     /// Everything below `first` was purged. Returns what was pending there.
     pub(crate) fn raise(&mut self, first: Seq) -> Vec<Seq> {
         self.skip_to(first);
+        self.settled = self.settled.max(first);
         let gone: Vec<Seq> = self.pending.range(..first).map(|(s, _)| *s).collect();
         for seq in &gone {
             self.ack(*seq);

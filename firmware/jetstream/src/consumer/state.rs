@@ -157,6 +157,7 @@ impl Progress {
 
     fn set_place(&mut self, place: &PlaceV1) {
         self.next_stream = place.next_stream.max(1);
+        self.settled = self.next_stream;
         self.next_delivery = place.next_delivery.max(1);
         self.floor = Floor {
             delivery: place.floor_delivery,

@@ -43,6 +43,7 @@ impl Consumer {
         }
         if self.filters != filters {
             self.filters = filters;
+            self.progress.look_again();
             let mut list = std::mem::take(&mut self.backlog.list);
             list.retain(|seq| {
                 messages
