@@ -86,7 +86,7 @@ impl Caller {
         Self {
             stream,
             buffer: Vec::new(),
-            inbox: format!("_INBOX.frond-fleet-{}-{}", std::process::id(), nanos()),
+            inbox: format!("_INBOX.frond-fleet.{}-{}", std::process::id(), nanos()),
             asked: 0,
             payload_bytes_max: usize::MAX,
             early: VecDeque::new(),

@@ -61,8 +61,10 @@ pub(crate) fn reserved(config: &Config) -> Option<Reserved> {
         "$FROND.FLEET.*",
         "$SRV.*.frond-fleet",
         "$SRV.*.frond-fleet.>",
-        // What boxes say is for nobody who could say it again.
+        // What boxes say is for nobody who could say it again, neither as they say it nor as it
+        // is brought to the service.
         &reports,
+        "_INBOX.frond-fleet.>",
     ];
     Some(Reserved {
         account: beside::home(config),
