@@ -360,7 +360,7 @@ async fn a_leaf_with_a_wrong_clock_reaches_its_hub() {
         );
         let what = format!("{cert} {knows}\n{}\n{}", leaf.log(), hub.log());
         if !reaches {
-            says(&leaf, "TLS handshake error");
+            says(&leaf, "TLS leafnode handshake error");
             assert!(!hub.log().contains("JetStream using domains"), "{what}");
             continue;
         }
