@@ -1,12 +1,12 @@
 //! Readings on their way to their subjects.
 
 use frond_board::{Doubt, Quality, Sampled};
-use frond_clock::Now;
+use frond_clock::{Instant, Now};
 use frond_config::SerialKind;
 
 use super::Field;
 use crate::client::Client;
-use crate::conditioner::{Said, Value};
+use crate::conditioner::{Conditioner, Said, Value};
 use crate::io::{Level, Wish};
 use crate::peer::Message;
 use crate::reading::{Stamp, reading};
@@ -64,21 +64,16 @@ impl Field {
                 Turn::Wait => {}
             }
         }
-        let trusted = self.stamp(now, 0).is_trusted;
-        let sources = self
-            .sources
-            .iter_mut()
-            .flat_map(|source| &mut source.channels);
-        let devices = self.devices.iter_mut().map(|device| &mut device.channel);
-        for channel in sources.chain(devices) {
-            if let Some(said) = channel.conditioner.time(now.mono) {
-                say(&mut self.client, channel, &said, now, trusted);
-            }
-        }
+        self.say_all(now, Conditioner::time);
     }
 
     /// The latest readings that nobody has heard.
     pub(super) fn tell_readings(&mut self, now: Now) {
+        self.say_all(now, Conditioner::again);
+    }
+
+    /// What is due of every channel.
+    fn say_all(&mut self, now: Now, due: impl Fn(&mut Conditioner, Instant) -> Option<Said>) {
         let trusted = self.stamp(now, 0).is_trusted;
         let sources = self
             .sources
@@ -86,7 +81,7 @@ impl Field {
             .flat_map(|source| &mut source.channels);
         let devices = self.devices.iter_mut().map(|device| &mut device.channel);
         for channel in sources.chain(devices) {
-            if let Some(said) = channel.conditioner.again(now.mono) {
+            if let Some(said) = due(&mut channel.conditioner, now.mono) {
                 say(&mut self.client, channel, &said, now, trusted);
             }
         }
