@@ -413,10 +413,6 @@ impl Solicit {
     ) {
         let place = self.place();
         self.last_error = Some(format!("{place}: {words}"));
-        // We leave, not they.
-        if words.ends_with("Server Shutdown") {
-            return;
-        }
         let known = self.logged.insert(place.clone(), words.to_owned());
         if known.as_deref() == Some(words) && !self.is_report_due(up.server()) {
             return;

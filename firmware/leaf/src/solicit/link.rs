@@ -146,6 +146,10 @@ impl Link for Solicit {
     }
 
     fn closed(&mut self, now: Now, cause: &str, up: &mut dyn Upcalls) {
+        // This server ends, whatever the hub said: nothing is tried again.
+        if cause == "Server Shutdown" {
+            self.state = State::Disabled;
+        }
         let words = match &self.state {
             State::Waiting { .. } | State::Disabled => return,
             State::Idle | State::Dialing { .. } => cause.to_owned(),
