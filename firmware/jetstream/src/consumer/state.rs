@@ -1,7 +1,8 @@
 //! How progress is written down. Each form has a version byte; old forms stay readable.
 //!
-//! Behind each form stands the number of the save it is, so that a save that is missing shows.
-//! Servers from before read the forms and pass over the numbers.
+//! Behind each form stands the number of the save it is, so that a save that is missing shows, and
+//! behind that how far the consumer is settled, where that is less far than it has looked. Servers
+//! from before read the forms and pass over what they do not know of that.
 
 use bytes::Bytes;
 use frond_clock::Timestamp;
@@ -53,6 +54,15 @@ struct EntryV1 {
     redelivered: u32,
 }
 
+/// What stands behind a form.
+#[derive(Clone, Copy, Debug, Default)]
+struct After {
+    /// Which save it is; 0 when it was written without.
+    number: u64,
+    /// How far it is settled, where that is not as far as it has looked.
+    settled: Option<Seq>,
+}
+
 /// Progress that cannot be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
@@ -77,7 +87,7 @@ impl Progress {
             pending: pending.collect(),
             redelivered: self.redelivered.iter().map(|(&s, &n)| (s, n)).collect(),
         };
-        versioned(&state, number)
+        versioned(&state, self.after(number))
     }
 
     /// Where we are, and what is true now of the sequences in `touched`, as the save with this
@@ -95,7 +105,7 @@ impl Progress {
             place: self.place(),
             entries: entries.collect(),
         };
-        versioned(&change, number)
+        versioned(&change, self.after(number))
     }
 
     /// Reads a whole state.
@@ -103,10 +113,10 @@ impl Progress {
     /// # Errors
     /// When the bytes are none.
     pub(crate) fn decode_state(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let (state, number): (StateV1, u64) = unversioned(bytes)?;
+        let (state, after): (StateV1, After) = unversioned(bytes)?;
         let mut progress = Self::default();
-        progress.saves = number;
-        progress.set_place(&state.place);
+        progress.saves = after.number;
+        progress.set_place(&state.place, after.settled);
         progress.pending = state
             .pending
             .into_iter()
@@ -121,7 +131,8 @@ impl Progress {
     /// # Errors
     /// When the bytes are none, or one before it is missing; nothing is applied then.
     pub(crate) fn apply_change(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
-        let (change, number): (ChangeV1, u64) = unversioned(bytes)?;
+        let (change, after): (ChangeV1, After) = unversioned(bytes)?;
+        let number = after.number;
         if number > 0 {
             if number <= self.saves {
                 return Ok(());
@@ -131,7 +142,7 @@ impl Progress {
             }
             self.saves = number;
         }
-        self.set_place(&change.place);
+        self.set_place(&change.place, after.settled);
         for entry in change.entries {
             match entry.pending {
                 Some((delivery, at)) => self.pending.insert(entry.seq, pending(delivery, at)),
@@ -155,9 +166,17 @@ impl Progress {
         }
     }
 
-    fn set_place(&mut self, place: &PlaceV1) {
+    fn after(&self, number: u64) -> After {
+        let is_behind = self.settled > 0 && self.settled < self.next_stream;
+        After {
+            number,
+            settled: is_behind.then_some(self.settled),
+        }
+    }
+
+    fn set_place(&mut self, place: &PlaceV1, settled: Option<Seq>) {
         self.next_stream = place.next_stream.max(1);
-        self.settled = self.next_stream;
+        self.settled = settled.map_or(self.next_stream, |seq| seq.clamp(1, self.next_stream));
         self.next_delivery = place.next_delivery.max(1);
         self.floor = Floor {
             delivery: place.floor_delivery,
@@ -178,28 +197,33 @@ const fn pending(delivery: u64, at_ms: i64) -> Pending {
     }
 }
 
-fn versioned<T: Serialize>(value: &T, number: u64) -> Bytes {
+fn versioned<T: Serialize>(value: &T, after: After) -> Bytes {
     // Writing to memory cannot fail; if it did, an empty record would be refused when read.
     let bytes = postcard::to_extend(value, vec![V1]).unwrap_or_default();
-    if number == 0 {
-        return bytes.into();
-    }
-    postcard::to_extend(&number, bytes)
-        .unwrap_or_default()
-        .into()
+    let numbers = match after {
+        After { number: 0, .. } => return bytes.into(),
+        After {
+            settled: Some(seq), ..
+        } => vec![after.number, seq],
+        After { settled: None, .. } => vec![after.number],
+    };
+    let add = |bytes, number| postcard::to_extend(&number, bytes).unwrap_or_default();
+    numbers.into_iter().fold(bytes, add).into()
 }
 
-/// The value, and its number: 0 when it was written without.
-fn unversioned<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<(T, u64), Unreadable> {
+/// The value, and what stands behind it.
+fn unversioned<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<(T, After), Unreadable> {
     let Some((&V1, rest)) = bytes.split_first() else {
         return Err(Unreadable::Form);
     };
     let (value, rest) = postcard::take_from_bytes(rest).map_err(|_| Unreadable::Form)?;
     if rest.is_empty() {
-        return Ok((value, 0));
+        return Ok((value, After::default()));
     }
-    let number = postcard::from_bytes(rest).map_err(|_| Unreadable::Form)?;
-    Ok((value, number))
+    let (number, rest) = postcard::take_from_bytes(rest).map_err(|_| Unreadable::Form)?;
+    // Whatever may be written behind it in time is not for this server.
+    let settled = postcard::from_bytes(rest).ok();
+    Ok((value, After { number, settled }))
 }
 
 #[cfg(test)]
@@ -271,6 +295,29 @@ mod tests {
         // Those of a server from before have no number.
         assert_eq!(read.apply_change(&change(0)), Ok(()));
         assert_eq!(read.apply_change(&change(10)), Ok(()));
+    }
+
+    #[test]
+    fn how_far_it_is_settled_is_kept_where_it_has_looked_further() {
+        let mut before = progress();
+        before.skip_to(20);
+        before.take_touched();
+        let state = before.encode_state(300);
+        assert!(hex(&state).ends_with("ac0209"), "{}", hex(&state));
+        let mut read = Progress::decode_state(&state).unwrap();
+        assert_eq!((read.next_stream, read.settled), (20, 9));
+
+        before.skip_to(30);
+        let change = before.encode_change(301, core::iter::empty());
+        read.apply_change(&change).unwrap();
+        assert_eq!((read.next_stream, read.settled), (30, 9));
+        read.look_again();
+        assert_eq!(read.next_stream, 9);
+
+        before.advance(30);
+        let change = before.encode_change(302, core::iter::empty());
+        read.apply_change(&change).unwrap();
+        assert_eq!((read.next_stream, read.settled), (30, 30));
     }
 
     const STATE_V1: &str = "01090501050003060280a0abfef962070380a0abfef962080480a0abfef962010701";

@@ -83,39 +83,48 @@ fn what_was_on_its_way_before_a_reset_leaves_when_it_is_acknowledged() {
 #[test]
 fn what_came_while_a_worker_had_caught_up_is_found_by_a_wider_filter() {
     for retention in ["workqueue", "interest", "limits"] {
-        let mut world = World::new();
-        world.create(
-            "W",
-            &format!(r#""subjects":["s.*"],"retention":"{retention}""#),
-        );
-        if retention == "interest" {
-            consumer(&mut world, "W", "B", r#","filter_subject":"s.b""#);
+        for restarts in [false, true] {
+            widen(retention, restarts);
         }
-        let filters =
-            |filters: &str| format!(r#","deliver_subject":"d","filter_subjects":{filters}"#);
-        world.listen("d");
-        consumer(&mut world, "W", "C", &filters(r#"["s.a"]"#));
-        world.ask("s.b", "before");
-        let before = world.sent.len();
-        world.ask("s.a", "a");
-        let got = world.sent.split_off(before);
-        let ack = got.iter().filter_map(|sent| sent.message.reply());
-        let ack = ack
-            .filter(|it| it.starts_with("$JS.ACK."))
-            .last()
-            .unwrap()
-            .to_owned();
-        world.ask(&ack, "+ACK");
-        world.ask("s.b", "1");
-        world.ask("s.b", "2");
-        let before = world.sent.len();
-        consumer(&mut world, "W", "C", &filters(r#"["s.a","s.b"]"#));
-        world.ask("s.b", "3");
-        let got = world.sent.split_off(before);
-        let payload = |sent: &super::world::Sent| sent.message.message().payload.to_vec();
-        let got: Vec<_> = got.iter().filter(|it| it.to == "d").map(payload).collect();
-        assert_eq!(got, [b"1", b"2", b"3"], "{retention}");
     }
+}
+
+fn widen(retention: &str, restarts: bool) {
+    let mut world = World::new();
+    world.create(
+        "W",
+        &format!(r#""subjects":["s.*"],"retention":"{retention}""#),
+    );
+    if retention == "interest" {
+        consumer(&mut world, "W", "B", r#","filter_subject":"s.b""#);
+    }
+    let filters = |filters: &str| format!(r#","deliver_subject":"d","filter_subjects":{filters}"#);
+    world.listen("d");
+    consumer(&mut world, "W", "C", &filters(r#"["s.a"]"#));
+    world.ask("s.b", "before");
+    let before = world.sent.len();
+    world.ask("s.a", "a");
+    let got = world.sent.split_off(before);
+    let ack = got.iter().filter_map(|sent| sent.message.reply());
+    let ack = ack
+        .filter(|it| it.starts_with("$JS.ACK."))
+        .last()
+        .unwrap()
+        .to_owned();
+    world.ask("s.b", "1");
+    world.ask("s.b", "2");
+    // What is saved with it is that it has looked at those.
+    assert_eq!(world.ask(&ack, "+ACK"), "");
+    if restarts {
+        world.restart();
+    }
+    let before = world.sent.len();
+    consumer(&mut world, "W", "C", &filters(r#"["s.a","s.b"]"#));
+    world.ask("s.b", "3");
+    let got = world.sent.split_off(before);
+    let payload = |sent: &super::world::Sent| sent.message.message().payload.to_vec();
+    let got: Vec<_> = got.iter().filter(|it| it.to == "d").map(payload).collect();
+    assert_eq!(got, [b"1", b"2", b"3"], "{retention} {restarts}");
 }
 
 /// All that lies before an acknowledged one is done, of what was given.
