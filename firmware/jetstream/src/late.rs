@@ -1,12 +1,13 @@
 //! Messages that one message or one request removes, when they are too many for one batch.
 
-use frond_ledger::{DiskFault, Record, StreamId};
+use frond_ledger::{DiskFault, Record, Seq, StreamId};
 use frond_wire::MessageBuf;
 
 use crate::jetstream::JetStream;
 use crate::limits::DROPS_TOGETHER_MAX;
 use crate::pending::Pending;
 use crate::publish::{failure, refusal};
+use crate::stream::inflight::Asker;
 
 /// What a message that is kept has removed, and the disk does not know yet.
 #[derive(Debug)]
@@ -18,17 +19,37 @@ pub(crate) struct Late {
     rest: Vec<Record>,
     /// What is answered when it knows all of it.
     answers: Vec<MessageBuf>,
+    /// The parts of fast batches whose publishers hear of them then.
+    parts: Vec<(Asker, Seq)>,
 }
 
 impl Late {
     /// Nothing of it asked for yet.
-    pub(crate) const fn new(stream: StreamId, rest: Vec<Record>, answers: Vec<MessageBuf>) -> Self {
+    pub(crate) const fn new(stream: StreamId, rest: Vec<Record>) -> Self {
         Self {
             stream,
             asked: Vec::new(),
             rest,
-            answers,
+            answers: Vec::new(),
+            parts: Vec::new(),
         }
+    }
+
+    /// This is answered when the disk knows all of it.
+    pub(crate) fn answer(&mut self, answer: MessageBuf) {
+        self.answers.push(answer);
+    }
+
+    /// This part of a fast batch is told then.
+    pub(crate) fn tell(&mut self, asker: Asker, seq: Seq) {
+        self.parts.push((asker, seq));
+    }
+
+    /// What a later message removed is done with this.
+    pub(crate) fn join(&mut self, later: Self) {
+        self.rest.extend(later.rest);
+        self.answers.extend(later.answers);
+        self.parts.extend(later.parts);
     }
 }
 
@@ -42,6 +63,12 @@ impl JetStream {
         if late.rest.is_empty() {
             for answer in late.answers {
                 self.publish(tenant, answer);
+            }
+            for (asker, seq) in &late.parts {
+                let host = self.hosts.get(&late.stream);
+                if let Some(kept) = host.and_then(|host| host.stream.kept(*seq)) {
+                    self.fast_kept(late.stream, asker, &kept);
+                }
             }
             return;
         }
@@ -66,6 +93,9 @@ impl JetStream {
         let (_, error) = failure(fault);
         for answer in &late.answers {
             self.send_json(tenant, answer.subject(), refusal(&name, &error));
+        }
+        for (asker, _) in &late.parts {
+            self.fast_failed(late.stream, asker, &error);
         }
     }
 }

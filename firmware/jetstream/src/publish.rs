@@ -112,12 +112,21 @@ impl JetStream {
         seq: Seq,
         reach: &dyn Reach,
     ) {
-        let Some(host) = self.hosts.get_mut(&id) else {
-            return;
-        };
-        let Some(applied) = host.stream.apply(committed, seq) else {
-            return;
-        };
+        if let Some(late) = self.show(committed, id, seq, reach) {
+            self.drop_late(late);
+        }
+    }
+
+    /// The same. What the disk has to forget before anybody hears of it is left to do.
+    pub(crate) fn show(
+        &mut self,
+        committed: &Committed,
+        id: StreamId,
+        seq: Seq,
+        reach: &dyn Reach,
+    ) -> Option<Late> {
+        let host = self.hosts.get_mut(&id)?;
+        let applied = host.stream.apply(committed, seq)?;
         let tenant = host.stream.tenant;
         let is_file = !host.stream.is_memory();
         let counts = host.stream.config.allow_msg_counter && !applied.askers.is_empty();
@@ -129,7 +138,7 @@ impl JetStream {
             (parts, askers) = askers.into_iter().partition(|it| it.part.is_some());
         }
         let is_late = applied.is_late && host.stream.volatile().is_none();
-        let mut answers = Vec::new();
+        let mut late = is_late.then(|| Late::new(id, applied.removed.records(id).collect()));
         for asker in &askers {
             let ack = match &total {
                 _ if asker.is_duplicate => Ack::Duplicate,
@@ -143,14 +152,16 @@ impl JetStream {
                 header: b"",
                 payload: &payload,
             });
-            if is_late {
-                answers.push(message);
-                continue;
+            match &mut late {
+                Some(late) => late.answer(message),
+                None => self.out.push_back(Output::Publish { tenant, message }),
             }
-            self.out.push_back(Output::Publish { tenant, message });
         }
-        for asker in &parts {
-            self.fast_kept(id, asker, &applied.kept);
+        for asker in parts {
+            match &mut late {
+                Some(late) => late.tell(asker, seq),
+                None => self.fast_kept(id, &asker, &applied.kept),
+            }
         }
         if let Some(body) = applied.body {
             self.republish(id, &applied.kept, applied.time, applied.before, &body);
@@ -159,13 +170,11 @@ impl JetStream {
             }
             self.fresh.insert(id);
         }
-        if is_late {
-            let records = applied.removed.records(id).collect();
-            self.left_already(id, &applied.removed, reach);
-            self.drop_late(Late::new(id, records, answers));
-            return;
+        match &late {
+            Some(_) => self.left_already(id, &applied.removed, reach),
+            None => self.left(id, &applied.removed, reach),
         }
-        self.left(id, &applied.removed, reach);
+        late
     }
 
     /// Messages left a stream: keep that, tell the consumers, count anew.

@@ -2,7 +2,7 @@
 
 use frond_clock::Timestamp;
 use frond_ledger::{DiskFault, Record, Seq, StreamId, Ticket};
-use frond_wire::{Headers, MessageBuf, go_json};
+use frond_wire::{Headers, Message, MessageBuf, go_json};
 use serde::Serialize;
 
 use crate::counting::Then;
@@ -10,6 +10,7 @@ use crate::errors::{self, ApiError};
 use crate::host::Ack;
 use crate::io::{Reach, Tenant};
 use crate::jetstream::{Alarm, JetStream};
+use crate::late::Late;
 use crate::pending::Pending;
 use crate::publish::{failure, refusal};
 use crate::replicator::Committed;
@@ -103,19 +104,38 @@ impl JetStream {
         }
     }
 
-    /// A batch is agreed and kept.
+    /// A batch is agreed and kept. Its publisher hears of it when the disk has forgotten all that
+    /// its messages replace.
     pub(crate) fn batch_kept(&mut self, committed: &Committed, batch: &Batch, reach: &dyn Reach) {
+        let mut late: Option<Late> = None;
         for seq in &batch.seqs {
-            self.applied(committed, batch.stream, *seq, reach);
+            match (&mut late, self.show(committed, batch.stream, *seq, reach)) {
+                (Some(late), Some(more)) => late.join(more),
+                (None, more) => late = more,
+                (Some(_), None) => {}
+            }
         }
         let Some(host) = self.hosts.get(&batch.stream) else {
             return;
         };
         let last = batch.seqs.last().and_then(|seq| host.stream.kept(*seq));
-        if let (Some(kept), Some(reply)) = (last, &batch.reply) {
+        let answer = last.zip(batch.reply.as_deref()).map(|(kept, reply)| {
             let ack = Ack::Batch(&batch.id, batch.seqs.len() as u64);
-            let ack = host.pub_ack(&kept, ack);
-            self.send_json(host.stream.tenant, reply, ack);
+            MessageBuf::copy_of(&Message {
+                subject: reply,
+                reply: None,
+                header: b"",
+                payload: &host.pub_ack(&kept, ack),
+            })
+        });
+        let tenant = host.stream.tenant;
+        match (late, answer) {
+            (Some(mut late), answer) => {
+                answer.into_iter().for_each(|answer| late.answer(answer));
+                self.drop_late(late);
+            }
+            (None, Some(answer)) => self.publish(tenant, answer),
+            (None, None) => {}
         }
     }
 

@@ -10,7 +10,10 @@ const EACH: usize = DROPS_TOGETHER_MAX + 5;
 
 fn world() -> World {
     let mut world = World::new();
-    world.create("S", r#""subjects":["s.*"],"allow_rollup_hdrs":true"#);
+    world.create(
+        "S",
+        r#""subjects":["s.*"],"allow_rollup_hdrs":true,"allow_atomic":true,"allow_batched":true"#,
+    );
     for _ in 0..EACH {
         world.send("s.a", &[], b"x");
         world.send("s.b", &[], b"x");
@@ -49,6 +52,58 @@ fn a_rollup_is_told_when_the_disk_has_all_of_it() {
     world.is_prompt = true;
     world.restart();
     holds(&mut world, EACH + 1);
+}
+
+#[test]
+fn a_batch_with_a_rollup_is_told_when_the_disk_has_all_of_it() {
+    let mut world = world();
+    let part = |seq: &str, rollup: bool, commit: bool| {
+        let mut header = vec![("Nats-Batch-Id", "b"), ("Nats-Batch-Sequence", seq)];
+        header.extend(rollup.then_some(("Nats-Rollup", "sub")));
+        header.extend(commit.then_some(("Nats-Batch-Commit", "1")));
+        header
+            .into_iter()
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let mut send = |subject: &str, header: Vec<(String, String)>| {
+        let header: Vec<(&str, &str)> = header.iter().map(|(k, v)| (&**k, &**v)).collect();
+        world.send(subject, &header, b"sum")
+    };
+    send("s.a", part("1", true, false));
+    let commit = send("s.b", part("2", true, true));
+    world.drain();
+    assert_eq!(answers(&mut world, commit), 4, "one, and what it replaces");
+    let ack = world.answer(commit).unwrap();
+    assert!(ack.contains(r#""batch":"b","count":2"#), "{ack}");
+    world.is_prompt = true;
+    world.restart();
+    holds(&mut world, 2);
+}
+
+#[test]
+fn a_part_of_a_fast_batch_with_a_rollup_is_told_when_the_disk_has_all_of_it() {
+    let mut world = world();
+    world.listen("_I.f.>");
+    let message = frond_wire::MessageBuf::copy_of(&frond_wire::Message {
+        subject: "s.a",
+        reply: Some("_I.f.uuid.10.ok.1.2.$FI"),
+        header: b"NATS/1.0\r\nNats-Rollup: sub\r\n\r\n",
+        payload: b"sum",
+    });
+    let before = world.sent.len();
+    world.route(message);
+    world.drain();
+    let told = |world: &World| {
+        let sent = world.sent[before..].iter();
+        sent.filter(|sent| sent.message.message().payload.starts_with(b"{\"stream\""))
+            .count()
+    };
+    for _ in 0..3 {
+        assert_eq!(told(&world), 0);
+        world.disk_answers(1);
+    }
+    assert_eq!(told(&world), 1);
 }
 
 #[test]
