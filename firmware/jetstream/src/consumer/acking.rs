@@ -32,7 +32,11 @@ impl Consumer {
         };
         self.idle.used(scene.mono());
         let parts = message.message();
-        let answer = match AckKind::parse(parts.payload) {
+        let kind = AckKind::parse(parts.payload);
+        if kind != AckKind::Unknown {
+            self.recollect(scene, ack);
+        }
+        let answer = match kind {
             AckKind::Ack => self.acked(scene, ack, Sample::Yes),
             AckKind::Term(reason) => {
                 let answer = self.acked(scene, ack, Sample::No);

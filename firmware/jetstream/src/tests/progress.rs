@@ -161,3 +161,80 @@ fn a_message_that_could_not_be_read_stays_and_comes_when_it_can() {
     world.restart();
     holds(&mut world, 2);
 }
+
+/// A delivery is written down some time after it was made: its ack says of it what is not there.
+#[test]
+fn an_ack_of_what_was_delivered_just_before_a_kill_counts() {
+    let mut world = queue(6);
+    let acks = acks(&pull(&mut world, "W.C", "4"));
+    world.restart();
+    let info = world.ask("$JS.API.CONSUMER.INFO.W.C", "");
+    assert!(info.contains(r#""num_ack_pending":0,"#), "{info}");
+
+    assert_eq!(world.ask(&acks[2], "+ACK"), "");
+    holds(&mut world, 5);
+    let info = world.ask("$JS.API.CONSUMER.INFO.W.C", "");
+    let told = r#""delivered":{"consumer_seq":3,"stream_seq":3"#;
+    assert!(info.contains(told), "{info}");
+    let told = r#""num_ack_pending":2,"num_redelivered":0,"num_waiting":0,"num_pending":3"#;
+    assert!(info.contains(told), "{info}");
+    // Those before it were delivered before it, and may be acknowledged too.
+    assert_eq!(world.ask(&acks[0], "+ACK"), "");
+    world.ask(&acks[3], "-NAK");
+    holds(&mut world, 4);
+    let got = pull(&mut world, "W.C", r#"{"batch":50,"no_wait":true}"#);
+    assert_eq!(acks_of(&got), [(2, 4), (1, 5), (1, 6)], "{got:?}");
+
+    world.pass(Duration::from_secs(1));
+    world.restart();
+    holds(&mut world, 4);
+    world.pass(Duration::from_secs(31));
+    let got = pull(&mut world, "W.C", r#"{"batch":50,"no_wait":true}"#);
+    assert_eq!(
+        acks_of(&got)[0],
+        (2, 2),
+        "the one nobody acknowledged: {got:?}"
+    );
+}
+
+#[test]
+fn an_ack_of_all_that_was_delivered_just_before_a_kill_counts() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s.*"]"#);
+    let config = r#"{"stream_name":"S","config":{"durable_name":"C","ack_policy":"all","filter_subject":"s.a"}}"#;
+    world.ask("$JS.API.CONSUMER.CREATE.S.C", config);
+    for n in 0..4 {
+        world.ask("s.b", &n.to_string());
+        world.ask("s.a", &n.to_string());
+    }
+    let acks = acks(&pull(&mut world, "S.C", "4"));
+    world.restart();
+    assert_eq!(world.ask(&acks[2], "+ACK"), "");
+    world.restart();
+    let got = pull(&mut world, "S.C", r#"{"batch":50,"no_wait":true}"#);
+    assert_eq!(acks_of(&got), [(1, 8)]);
+}
+
+/// Whoever knows the names may send what looks like one.
+#[test]
+fn an_ack_of_what_was_never_delivered_counts_for_nothing() {
+    let mut world = queue(6);
+    let acks = acks(&pull(&mut world, "W.C", "4"));
+    world.restart();
+    let mut words: Vec<&str> = acks[2].split('.').collect();
+    words[7] = "1700000000000000000";
+    let forged = world.send(&words.join("."), &[], b"+ACK");
+    world.drain();
+    assert_eq!(world.answer(forged), None);
+    holds(&mut world, 6);
+    assert_eq!(rest(&mut world), 6);
+}
+
+/// How often, and which.
+fn acks_of(got: &[Sent]) -> Vec<(u64, u64)> {
+    let numbers = |ack: String| {
+        let mut words = ack.split('.').skip(4).map(|word| word.parse().unwrap());
+        (words.next().unwrap(), words.next().unwrap())
+    };
+    acks(got).into_iter().map(numbers).collect()
+}
