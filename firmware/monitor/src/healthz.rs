@@ -189,6 +189,8 @@ fn check_assets(options: &Options, jetstream: &JetStream) -> Trouble {
         .accounts
         .iter()
         .filter(|account| wanted(&options.account, &account.name))
+        // An account is JetStream's from its first stream on, to its last.
+        .filter(|account| !account.streams.is_empty())
         .collect();
     if accounts.is_empty() && !options.account.is_empty() {
         return Trouble::account_missing(options);

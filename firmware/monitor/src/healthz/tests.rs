@@ -178,3 +178,19 @@ fn the_link_to_a_hub_is_looked_at_when_asked() {
         assert_eq!(health.error, if code == 503 { words } else { "" });
     }
 }
+
+/// spec: nats-server v2.15.1 server/monitor.go `healthz` goes through the accounts' directories, which go with the last stream
+#[test]
+fn an_account_without_streams_is_not_found() {
+    let mut on = jetstream(&["A"]);
+    on.accounts[0].streams.clear();
+    let on = State::On(on);
+    assert_eq!(ask("", &on).0, 200);
+    assert_eq!(
+        ask("account=A", &on),
+        (
+            404,
+            r#"{"status":"unavailable","error":"JetStream account \"A\" not found"}"#.to_owned()
+        )
+    );
+}
