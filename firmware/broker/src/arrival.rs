@@ -30,6 +30,8 @@ pub struct Arrival {
     pub address: Address,
     /// What carries its bytes.
     pub transport: Transport,
+    /// Whether what carries them makes them small already: a WebSocket with `permessage-deflate`.
+    pub deflates: bool,
     /// Whether, and when, it is encrypted.
     pub security: Security,
     /// What an upgrade to WebSocket brought along.
@@ -90,6 +92,7 @@ impl Arrival {
             peer,
             address: Address::Known,
             transport: Transport::Tcp,
+            deflates: false,
             security: Security::Plain,
             upgrade: None,
         }

@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub(crate) conn: Conn,
     pub(crate) peer: PeerAddr,
     pub(crate) transport: Transport,
+    /// Whether its WebSocket compresses.
+    pub(crate) deflates: bool,
     /// Whether `peer` is its address.
     pub(crate) address: Address,
     /// What its greeting promised.
@@ -204,6 +206,7 @@ impl Connection {
             peer: arrival.peer,
             address: arrival.address,
             transport: arrival.transport,
+            deflates: arrival.deflates,
             security: arrival.security,
             tls,
             upgrade: arrival.upgrade,

@@ -236,8 +236,8 @@ pub trait Upcalls {
     fn secure(&mut self, server_name: &str);
     /// Whether the connection is encrypted.
     fn is_secured(&self) -> bool;
-    /// Whether it is inside of a WebSocket, which compresses by itself.
-    fn is_websocket(&self) -> bool;
+    /// Whether it is inside of a WebSocket that compresses by itself.
+    fn is_deflated(&self) -> bool;
     /// From here on what is written is packed, and what the peer says behind the operation at
     /// hand is unpacked. On a connection that is packed only how much is done changes.
     fn pack(&mut self, packing: Packing);

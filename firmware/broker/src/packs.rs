@@ -7,6 +7,8 @@ use frond_clock::Instant;
 #[derive(Clone, Debug)]
 pub struct Packs {
     wish: Compression,
+    /// Its WebSocket compresses: what it carries is not compressed twice.
+    is_deflated: bool,
     agreed: Option<Agreed>,
     since: Instant,
 }
@@ -23,17 +25,14 @@ pub enum Settled {
 }
 
 impl Packs {
-    /// For a connection that is there since `now`. A WebSocket is compressed by its own means:
-    /// frames beneath it are nothing that a proxy on the way would let pass.
+    /// For a connection that is there since `now`.
+    ///
+    /// spec: nats-server v2.15.1 server/leafnode.go `negotiateLeafCompression`, `createLeafNode`
     #[must_use]
     pub fn new(wish: &Compression, now: Instant, up: &dyn Upcalls) -> Self {
-        let wish = if up.is_websocket() && *wish != Compression::NotSupported {
-            Compression::Off
-        } else {
-            wish.clone()
-        };
         Self {
-            wish,
+            wish: wish.clone(),
+            is_deflated: up.is_deflated(),
             agreed: None,
             since: now,
         }
@@ -42,13 +41,16 @@ impl Packs {
     /// As this end tells it in its `INFO`.
     #[must_use]
     pub const fn told(&self) -> &'static str {
+        if self.is_deflated {
+            return "";
+        }
         self.wish.name()
     }
 
     /// Whether there is something to agree on, and both ends have not.
     #[must_use]
     pub const fn is_open(&self) -> bool {
-        self.agreed.is_none() && self.wish.is_wanted()
+        self.agreed.is_none() && self.wish.is_wanted() && !self.is_deflated
     }
 
     /// The peer calls its wish so.
@@ -70,8 +72,11 @@ impl Packs {
     ///
     /// spec: nats-server v2.15.1 server/leafnode.go `processLeafnodeInfo`, `processLeafNodeConnect`
     pub fn go_without(&mut self, peer: &str) {
-        let is_known =
-            self.wish != Compression::NotSupported && !matches!(peer, "" | "not supported");
+        let is_known = match self.wish {
+            Compression::NotSupported => false,
+            _ if self.is_deflated && self.wish.is_wanted() && peer.is_empty() => true,
+            _ => !matches!(peer, "" | "not supported"),
+        };
         let outcome = if is_known {
             Agreed::Off
         } else {
@@ -108,6 +113,10 @@ impl Packs {
         up: &mut dyn Upcalls,
     ) -> bool {
         if self.wish == *wish {
+            return true;
+        }
+        if self.is_deflated {
+            self.wish = wish.clone();
             return true;
         }
         let before = match self.agreed {

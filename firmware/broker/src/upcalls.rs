@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use frond_account::{AccountId, Credentials, PeerCert, Transport};
+use frond_account::{AccountId, Credentials, PeerCert};
 use frond_clock::Rng;
 use frond_wire::{Message, ServerInfo};
 
@@ -381,11 +381,11 @@ impl Upcalls for Up<'_> {
             .is_some_and(|connection| connection.tls.is_some())
     }
 
-    fn is_websocket(&self) -> bool {
+    fn is_deflated(&self) -> bool {
         let link = self.broker.links.get(&self.id);
         link.and_then(|link| link.slot)
             .and_then(|slot| self.broker.conns.get(slot))
-            .is_some_and(|connection| connection.transport == Transport::WebSocket)
+            .is_some_and(|connection| connection.deflates)
     }
 
     fn pack(&mut self, packing: Packing) {

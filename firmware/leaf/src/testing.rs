@@ -26,7 +26,7 @@ pub(crate) struct Mock {
     pub(crate) full: bool,
     pub(crate) empty_domain: bool,
     pub(crate) secured: bool,
-    pub(crate) websocket: bool,
+    pub(crate) deflated: bool,
     /// Of the other servers of the cluster.
     pub(crate) others: ServerUrls,
     rng: Rng,
@@ -94,7 +94,7 @@ impl Mock {
             full: false,
             empty_domain: false,
             secured: false,
-            websocket: false,
+            deflated: false,
             others: ServerUrls::default(),
             rng: Rng::seeded(1),
         }
@@ -265,8 +265,8 @@ impl Upcalls for Mock {
     fn is_secured(&self) -> bool {
         self.secured
     }
-    fn is_websocket(&self) -> bool {
-        self.websocket
+    fn is_deflated(&self) -> bool {
+        self.deflated
     }
     fn pack(&mut self, packing: Packing) {
         self.calls

@@ -62,13 +62,14 @@ pub(crate) async fn dial(core: Rc<Core>, wish: Wish) {
             early,
         }) => {
             let conn = core.number();
-            let transport = match line.frames() {
-                Some(_) => Transport::WebSocket,
-                None => Transport::Tcp,
+            let (transport, deflates) = match line.frames() {
+                Some(frames) => (Transport::WebSocket, frames.borrow().deflates()),
+                None => (Transport::Tcp, false),
             };
             let arrival = Arrival {
                 security,
                 transport,
+                deflates,
                 ..Arrival::plain(peer)
             };
             let rule = core.with_node(|node| match node.link_kind(link) {
@@ -242,6 +243,7 @@ async fn ask(
     let behind = early.split_off(agreed.length.min(early.len()));
     let payload_bytes_max = core.with_node(|node| node.payload_bytes_max());
     let frames = Frames::dialed(agreed, behind, payload_bytes_max, Rc::clone(core.tools()));
+    let frames = frames.for_link();
     Ok(line.framed(frames))
 }
 

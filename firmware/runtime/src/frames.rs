@@ -8,6 +8,10 @@ use frond_websocket::{
 };
 
 use crate::limits::READ_BYTES;
+use crate::line::first_of;
+
+/// More than both ends say before they know whether they pack.
+const FIRST_WORDS: u8 = 4;
 
 /// The frames of one WebSocket, between what the wire carries and the bytes of the protocol.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub(crate) struct Frames {
     sender: Sender,
     /// Received and not yet looked at.
     raw: Vec<u8>,
+    /// So many pieces are taken one by one: what follows one of them may be packed.
+    singly: u8,
     ended: Cell<bool>,
     fault: Option<Fault>,
     tools: Rc<Tools>,
@@ -50,6 +56,7 @@ impl Frames {
             receiver,
             sender,
             raw: Vec::new(),
+            singly: 0,
             ended: Cell::new(false),
             fault: None,
             tools,
@@ -75,10 +82,28 @@ impl Frames {
                 payload_bytes_max,
             }),
             raw: early,
+            singly: 0,
             ended: Cell::new(false),
             fault: None,
             tools,
         }
+    }
+
+    /// For a link: its ends may agree to pack in what they say first.
+    pub(crate) const fn for_link(mut self) -> Self {
+        self.singly = FIRST_WORDS;
+        self
+    }
+
+    /// Whether its messages are compressed.
+    pub(crate) const fn deflates(&self) -> bool {
+        self.sender.compresses()
+    }
+
+    /// What came and was not looked at, which is packed.
+    pub(crate) fn take_raw(&mut self) -> Vec<u8> {
+        self.singly = 0;
+        std::mem::take(&mut self.raw)
     }
 
     /// The shared buffers.
@@ -121,7 +146,13 @@ impl Frames {
         while plain.len() < full && !self.ended.get() {
             match self.receiver.next(raw, &mut at, &mut inflater) {
                 Ok(None) => break,
-                Ok(Some(Event::Data(bytes))) => plain.extend_from_slice(bytes),
+                Ok(Some(Event::Data(bytes))) => {
+                    plain.extend_from_slice(bytes);
+                    if self.singly > 0 {
+                        self.singly -= 1;
+                        break;
+                    }
+                }
                 Ok(Some(Event::Ping(payload))) => self.sender.pong(&payload, mask_key()),
                 Ok(Some(Event::Pong)) => {}
                 Ok(Some(Event::Close(frame))) => self.end(frame),
@@ -153,14 +184,19 @@ impl Frames {
         self.sender.wants_to_write(waiting)
     }
 
-    /// Makes ready what comes next of the outbox.
-    pub(crate) fn prepare(&mut self, outbox: &mut Outbox) {
+    /// Makes ready what comes next of the first `waiting` bytes of the outbox.
+    pub(crate) fn prepare(&mut self, outbox: &mut Outbox, waiting: usize) {
         let mut deflater = self.tools.deflater.borrow_mut();
-        let waiting = outbox.len();
+        let stream = first_of(outbox, waiting);
         let copied = self
             .sender
-            .prepare(outbox.slices(), waiting, &mut deflater, mask_key);
+            .prepare(stream, waiting, &mut deflater, mask_key);
         outbox.advance(copied);
+    }
+
+    /// Whether a part of what was made ready is not written.
+    pub(crate) fn is_midway(&self) -> bool {
+        !self.sender.head().is_empty() || self.sender.body() > 0
     }
 
     /// What to write: bytes of its own, then so many of the outbox.

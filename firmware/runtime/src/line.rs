@@ -13,6 +13,7 @@ use crate::limits::{LEAF_UNSENT_BYTES_MAX, READ_BYTES, WRITE_SLICES_MAX};
 use crate::packed::Packed;
 use crate::tls::{Scratch, Session};
 
+mod framed;
 mod packed;
 
 /// One TCP connection: what the protocol's bytes are read from and written to, in the clear or
@@ -192,35 +193,6 @@ impl Line {
         }
     }
 
-    /// Reads what is there and appends what was in its frames; 0 at the end. `WouldBlock` also
-    /// when that was nothing.
-    ///
-    /// # Errors
-    /// As [`Line::read_secured`].
-    pub(crate) fn read_framed(&self, plain: &mut Vec<u8>) -> io::Result<usize> {
-        let Some(frames) = &self.frames else {
-            return Err(io::ErrorKind::NotConnected.into());
-        };
-        let mut frames = frames.borrow_mut();
-        let before = plain.len();
-        if frames.holds_more() {
-            frames.take_held(plain);
-        } else {
-            let tools = frames.tools();
-            let mut raw = tools.raw.borrow_mut();
-            raw.clear();
-            raw.reserve(READ_BYTES);
-            if self.read_raw(&mut raw)? == 0 {
-                return Ok(0);
-            }
-            frames.take(&mut raw, plain);
-        }
-        match plain.len() - before {
-            0 if !frames.is_ended() => Err(io::ErrorKind::WouldBlock.into()),
-            count => Ok(count),
-        }
-    }
-
     /// Writes all of it, waiting for the peer.
     ///
     /// # Errors
@@ -242,34 +214,19 @@ impl Line {
     /// # Errors
     /// The system's, and when the session cannot encrypt any more.
     pub(crate) fn write(&self, outbox: &mut Outbox) -> io::Result<Written> {
-        if let Some(frames) = &self.frames {
-            return self.write_framed(&mut frames.borrow_mut(), outbox);
+        let mut packed = self.packed.borrow_mut();
+        match (&self.frames, packed.as_deref_mut()) {
+            (None, None) => {}
+            (None, Some(packed)) => return self.write_packed(packed, outbox),
+            (Some(frames), None) => return self.write_framed(&mut frames.borrow_mut(), outbox),
+            (Some(frames), Some(packed)) => {
+                return self.write_framed_packed(&mut frames.borrow_mut(), packed, outbox);
+            }
         }
-        if let Some(packed) = self.packed.borrow_mut().as_deref_mut() {
-            return self.write_packed(packed, outbox);
-        }
+        drop(packed);
         while !outbox.is_empty() {
             match self.send(outbox.slices())? {
                 Some(taken) => outbox.advance(taken),
-                None => return Ok(Written::Part),
-            }
-        }
-        self.write_kept()
-    }
-
-    fn write_framed(&self, frames: &mut Frames, outbox: &mut Outbox) -> io::Result<Written> {
-        while frames.wants_to_write(outbox.len()) {
-            frames.prepare(outbox);
-            let (head, body) = frames.ready();
-            let head = core::iter::once(head).filter(|head| !head.is_empty());
-            let mut left = body;
-            let body = outbox.slices().map_while(|slice| {
-                let part = slice.get(..left.min(slice.len())).unwrap_or_default();
-                left -= part.len();
-                (!part.is_empty()).then_some(part)
-            });
-            match self.send(head.chain(body))? {
-                Some(taken) => frames.wrote(taken, outbox),
                 None => return Ok(Written::Part),
             }
         }
@@ -407,4 +364,14 @@ fn read_some(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(read)
     });
     last.map_or(read, Ok)
+}
+
+/// What lies in the first bytes of an outbox.
+pub(crate) fn first_of(outbox: &Outbox, bytes: usize) -> impl Iterator<Item = &[u8]> {
+    let mut left = bytes;
+    outbox.slices().map_while(move |slice| {
+        let part = slice.get(..left.min(slice.len())).unwrap_or_default();
+        left -= part.len();
+        (!part.is_empty()).then_some(part)
+    })
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use frond_broker::{Outbox, Pack, Packing};
+use frond_broker::{Pack, Packing};
 use frond_s2::limits::FRAME_BYTES_WRITTEN;
 use frond_s2::{Fault, FrameReader, Level, Packer, Writer};
 
@@ -151,11 +151,20 @@ impl Packed {
         self.kept.extend_from_slice(rest);
     }
 
-    /// Packs a frame's worth of the outbox.
-    pub(crate) fn pack(&mut self, outbox: &mut Outbox, out: &mut Vec<u8>) {
+    /// Whether what goes out next is not packed; `midway`: part of it is left.
+    pub(crate) const fn is_bare(&self, midway: bool) -> bool {
+        !self.has_begun && (self.bare_bytes > 0 || midway)
+    }
+
+    /// Packs a frame's worth of that, and tells how many bytes it was.
+    pub(crate) fn pack<'a>(
+        &mut self,
+        slices: impl Iterator<Item = &'a [u8]>,
+        out: &mut Vec<u8>,
+    ) -> usize {
         let mut gathered = self.tools.gathered.borrow_mut();
         gathered.clear();
-        for slice in outbox.slices() {
+        for slice in slices {
             let room = FRAME_BYTES_WRITTEN - gathered.len();
             gathered.extend_from_slice(slice.get(..room).unwrap_or(slice));
         }
@@ -164,7 +173,7 @@ impl Packed {
             Packer::begin(out);
         }
         let mut packer = self.tools.packer.borrow_mut();
-        outbox.advance(packer.frame(self.level, &gathered, out));
+        packer.frame(self.level, &gathered, out)
     }
 }
 

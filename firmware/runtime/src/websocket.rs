@@ -192,6 +192,10 @@ fn begin(core: &Rc<Core>, door: &Rc<Door>, line: Line, accepted: Accepted, secur
     let called = line.stream().local_addr();
     let called = called.map_or(peer.ip, |at| at.ip().to_canonical());
     let frames = Frames::accepted(&accepted, door.payload_bytes_max, Rc::clone(&door.tools));
+    let frames = match listener {
+        Listener::Leaf => frames.for_link(),
+        _ => frames,
+    };
     let conn = core.number();
     let rule = core.with_node(|node| node.write_rule(listener));
     connection::start(core, conn, line.framed(frames), rule, Vec::new());
@@ -200,6 +204,7 @@ fn begin(core: &Rc<Core>, door: &Rc<Door>, line: Line, accepted: Accepted, secur
         listener,
         arrival: Arrival {
             transport: Transport::WebSocket,
+            deflates: accepted.compression,
             security,
             upgrade: Some(Box::new(Upgrade {
                 forwarded_for: accepted.forwarded_for,

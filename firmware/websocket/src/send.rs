@@ -66,6 +66,12 @@ impl Sender {
         }
     }
 
+    /// Whether messages may be compressed.
+    #[must_use]
+    pub const fn compresses(&self) -> bool {
+        self.style.compression
+    }
+
     /// Puts bytes before everything else, as they are: the answer to an upgrade.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.staged.extend_from_slice(bytes);

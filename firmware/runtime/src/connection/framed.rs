@@ -11,6 +11,7 @@ impl Connection {
     /// As the secured way, only that what was read is what was in the frames. Answers to pings
     /// go out at once.
     pub(super) fn read_framed(&mut self) -> io::Result<usize> {
+        self.trust_packer();
         let read = if self.rest.is_empty() {
             let tools = self.socket.line.frames().map(|f| f.borrow().tools());
             let tools = tools.unwrap_or_default();

@@ -19,20 +19,29 @@ impl Socket {
 }
 
 impl Connection {
-    /// What was read and not understood is in frames.
+    /// What was read and not understood is in frames; those of a WebSocket are in them themselves,
+    /// so that the line has held what follows.
     pub(super) fn unpack_rest(&mut self) {
+        if self.socket.line.frames().is_some() && !self.rest.is_empty() {
+            return self.feed_rest();
+        }
         let early = std::mem::take(&mut self.rest);
         self.socket.line.hold_packed(&early);
         self.next = Next::Read(1);
     }
 
-    /// As the secured way, only that what was read is what was in the frames.
-    pub(super) fn read_packed(&mut self) -> io::Result<usize> {
+    /// Whoever is known now may pack more.
+    pub(super) fn trust_packer(&self) {
         if self.socket.line.is_packed_by_stranger()
             && !self.core.with_node(|node| node.is_stranger(self.conn))
         {
             self.socket.line.is_packed_by_known();
         }
+    }
+
+    /// As the secured way, only that what was read is what was in the frames.
+    pub(super) fn read_packed(&mut self) -> io::Result<usize> {
+        self.trust_packer();
         if !self.rest.is_empty() {
             let read = self.socket.line.read_packed(&mut self.rest);
             if matches!(read, Ok(1..)) && self.rest.len() >= self.need() {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use frond_broker::{Outbox, Pack};
 
-use super::{Line, Written};
+use super::{Line, Written, first_of};
 use crate::limits::READ_BYTES;
 use crate::packed::{PackTools, Packed};
 
@@ -18,7 +18,11 @@ impl Line {
             packed.change(pack.packing);
             return false;
         }
-        *packed = Some(Box::new(Packed::new(pack, Rc::clone(tools))));
+        let mut new = Packed::new(pack, Rc::clone(tools));
+        if let Some(frames) = &self.frames {
+            new.hold(&frames.borrow_mut().take_raw());
+        }
+        *packed = Some(Box::new(new));
         true
     }
 
@@ -107,20 +111,15 @@ impl Line {
             } else if outbox.is_empty() {
                 return self.write_kept();
             } else if packed.bare_bytes() > 0 {
-                let mut left = packed.bare_bytes();
-                let bare = outbox.slices().map_while(|slice| {
-                    let part = slice.get(..left.min(slice.len())).unwrap_or_default();
-                    left -= part.len();
-                    (!part.is_empty()).then_some(part)
-                });
-                let taken = self.send(bare)?;
+                let taken = self.send(first_of(outbox, packed.bare_bytes()))?;
                 outbox.advance(taken.unwrap_or(0));
                 packed.wrote_bare(taken.unwrap_or(0));
                 taken
             } else {
                 let mut frames = tools.packed.borrow_mut();
                 frames.clear();
-                packed.pack(outbox, &mut frames);
+                let gone = packed.pack(outbox.slices(), &mut frames);
+                outbox.advance(gone);
                 let taken = self.send(core::iter::once(frames.as_slice()))?;
                 packed.keep(frames.get(taken.unwrap_or(0)..).unwrap_or_default());
                 taken

@@ -176,6 +176,41 @@ async fn frames_go_through_tls() {
     }
 }
 
+/// Packed are the frames of a WebSocket, unless it compresses itself.
+///
+/// spec: nats-server v2.15.1 server/leafnode.go `negotiateLeafCompression`; the real pair shows the right values
+#[tokio::test(flavor = "multi_thread")]
+async fn websockets_are_packed_unless_they_deflate() {
+    for (leaf, at_hub, at_leaf) in [
+        ("compression: s2_best", "s2_fast", "s2_best"),
+        (
+            "compression: s2_better, ws_no_masking: true",
+            "s2_fast",
+            "s2_better",
+        ),
+        ("compression: s2_better, ws_compression: true", "off", "off"),
+        ("compression: off, ws_compression: true", "off", "off"),
+    ] {
+        for pair in PAIRS.iter().chain(&[(Kind::Real, Kind::Real)]) {
+            let link = Link::new(
+                *pair,
+                "leafnodes { listen: \"127.0.0.1:-1\", compression: s2_fast }\n\
+                 websocket { listen: \"127.0.0.1:$LINK\", no_tls: true, compression: true }\n",
+                &format!(
+                    "leafnodes {{ reconnect: 1, remotes: [ {{ url: \"ws://127.0.0.1:$LINK\", {leaf} }} ] }}\n"
+                ),
+            );
+            let (below, above) = (connect(&link.leaf).await, connect(&link.hub).await);
+            passes(&below, &above, "up").await;
+            passes(&above, &below, "down").await;
+            for (http, expected) in [(&link.http[1], at_hub), (&link.http[0], at_leaf)] {
+                let seen = compression(http);
+                assert_eq!(seen.as_deref(), Some(expected), "{pair:?} {leaf:?} {http}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_unknown_word_ends_the_connection() {
     use std::io::{BufRead as _, BufReader, Write as _};

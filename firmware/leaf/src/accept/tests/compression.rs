@@ -57,12 +57,12 @@ fn the_way_becomes_longer_and_more_is_done() {
 }
 
 #[test]
-fn a_websocket_is_compressed_by_its_own_means() {
+fn what_its_websocket_compresses_is_not_compressed_twice() {
     let mut up = Mock::new("hub1");
-    up.websocket = true;
+    up.deflated = true;
     let mut listener = listener();
     listener.compression = Compression::auto();
     let mut link = Accept::new(listener, 6);
     link.opened(at(0), &mut up);
-    assert!(up.said().contains("\"compression\":\"off\""));
+    assert!(!up.said().contains("\"compression\""));
 }
