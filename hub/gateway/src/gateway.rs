@@ -407,10 +407,6 @@ impl Gateway {
             return;
         };
         self.last_error = Some(words.to_owned());
-        // We leave, not they.
-        if words.ends_with("Server Shutdown") {
-            return;
-        }
         let facts = up.server();
         let every = if dialed.has_been_up {
             facts.reconnect_error_reports

@@ -168,6 +168,12 @@ impl World {
         String::from_utf8(bytes).expect("text")
     }
 
+    /// The server under test ends.
+    pub(crate) fn end(&mut self) {
+        self.broker.shutdown(self.now);
+        self.drain();
+    }
+
     pub(crate) fn hang_up(&mut self, conn: Conn) {
         self.broker.closed(self.now, conn, "Client Closed");
         self.drain();

@@ -183,6 +183,11 @@ impl Link for Gateway {
         };
         let words = self.said.take().unwrap_or(words);
         self.depart(up);
+        // This server ends, whatever the other one said: nothing is tried again.
+        if cause == "Server Shutdown" && matches!(self.side, Side::Dialed(_)) {
+            self.state = State::Ended;
+            return;
+        }
         self.wait(now, &words, up);
     }
 

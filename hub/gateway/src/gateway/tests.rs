@@ -367,3 +367,23 @@ fn a_dead_line_is_left() {
     world.pass(60 * SECOND);
     assert_eq!(world.closed[&out], "Stale Connection");
 }
+
+#[test]
+fn only_the_own_end_is_no_reason_to_complain() {
+    for says in ["", "-ERR 'Server Shutdown'\r\n"] {
+        let mut world = World::new(&["GB"], |_| {});
+        let conn = world.reach("GB");
+        world.logs.clear();
+        if says.is_empty() {
+            world.end();
+        } else {
+            world.ask(conn, says);
+            world.hang_up(conn);
+        }
+        let complains = world
+            .logs
+            .iter()
+            .any(|log| log.contains("Error connecting"));
+        assert_eq!(complains, !says.is_empty(), "{:?}", world.logs);
+    }
+}

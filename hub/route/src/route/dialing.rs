@@ -103,7 +103,7 @@ impl Route {
         };
         self.last_error = Some(words.to_owned());
         // We leave, not they.
-        if dialed.is_dismissed || words.ends_with("Server Shutdown") {
+        if dialed.is_dismissed {
             return;
         }
         let facts = up.server();
