@@ -6,11 +6,12 @@ use frond_broker::{Level, LinkPeer, Packs, Pulse, Settled, Upcalls, told_as};
 use frond_clock::{Instant, Now};
 use frond_wire::{LeafConnect, Op, ServerInfo, SubjectPermission, encode};
 
+use crate::border::{border, deny_jetstream, domain_lines};
 use crate::gate::{Gate, Role};
 use crate::listener::Listener;
 use crate::replies::Replies;
 use crate::reserved::Names;
-use crate::session::{Handled, Session, Terms, border, deny_jetstream, pace};
+use crate::session::{Handled, Session, Terms, pace};
 use crate::solicit::loop_text;
 use crate::trouble::printable;
 use namesake::{DUPLICATE, Namesake, namesake, replace, stand_off};
@@ -184,6 +185,9 @@ impl Accept {
                 session.account_name()
             ),
         );
+        for text in domain_lines(&*up, account, session.peer(), &connect.domain) {
+            up.log_peer(Level::Info, &text);
+        }
         if let Some(text) = border(&*up, account, &connect.domain) {
             up.log(Level::Debug, text);
         }

@@ -5,6 +5,7 @@
 //! This crate knows no sockets, no clocks and no other links.
 
 mod accept;
+mod border;
 mod configured;
 mod gate;
 mod interests;

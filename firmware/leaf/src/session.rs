@@ -10,7 +10,7 @@ use frond_clock::{Instant, Now};
 use frond_subject::is_valid_filter;
 use frond_wire::{Message, Op, encode};
 
-use crate::gate::{Gate, JETSTREAM_CLUSTER_DENIED, JETSTREAM_DENIED, Role};
+use crate::gate::{Gate, Role};
 use crate::interests::Interests;
 use crate::limits::PEER_SUBSCRIPTIONS_MAX;
 use crate::loops::{is_loop_subject, loop_subject};
@@ -414,65 +414,6 @@ pub(crate) fn pace(facts: &ServerFacts, own: (Duration, u32)) -> (Duration, u32)
         return own;
     }
     (facts.ping_interval, facts.pings_outstanding_max)
-}
-
-/// What never crosses a link because each side has its own JetStream.
-/// An account with an empty default domain reaches whoever answers, the system account then nobody.
-/// spec: nats-server v2.15.1 `addLeafNodeConnection` in server/leafnode.go
-pub(crate) fn deny_jetstream(
-    gate: &mut Gate,
-    up: &dyn Upcalls,
-    account: AccountId,
-    peer_domain: &str,
-) {
-    let (own, system) = (up.server(), up.is_system(account));
-    let empty = up.has_empty_domain(account);
-    if empty && !system {
-        return;
-    }
-    let own_domain = own.domain.as_deref().unwrap_or_default();
-    let apart = empty || own_domain != peer_domain || (!own.jetstream && own_domain.is_empty());
-    if !system || apart {
-        gate.deny_sending(JETSTREAM_DENIED);
-        gate.deny_receiving(JETSTREAM_DENIED);
-    }
-    if system && apart {
-        gate.deny_sending(JETSTREAM_CLUSTER_DENIED);
-        gate.deny_receiving(JETSTREAM_CLUSTER_DENIED);
-    }
-    if apart && own.jetstream && !own_domain.is_empty() {
-        gate.deny_sending([format!("$JS.{own_domain}.API.>")]);
-    }
-}
-
-/// What [`deny_jetstream`] means for who uses streams, in words; `None` when there are none on
-/// either side, or nothing is denied.
-pub(crate) fn border(up: &dyn Upcalls, account: AccountId, peer_domain: &str) -> Option<String> {
-    let (own, name) = (up.server(), up.account_name(account));
-    let own_domain = own.domain.as_deref().unwrap_or_default();
-    let has_streams = up.has_jetstream(account) || !peer_domain.is_empty();
-    if up.is_system(account) || up.has_empty_domain(account) || !has_streams {
-        return None;
-    }
-    let denied = JETSTREAM_DENIED.join(", ");
-    let mut text = format!("leafnode: account {name:?}: {denied} stay on their own side");
-    if peer_domain.is_empty() {
-        text.push_str("; the other side has no JetStream domain, so its streams can't be reached from here: give it one");
-    } else if peer_domain == own_domain {
-        text.push_str(&format!(
-            "; both sides have the JetStream domain {own_domain:?}, so neither can reach the other's streams: give each its own"
-        ));
-    } else {
-        text.push_str(&format!(
-            "; the other side's streams are reached as $JS.{peer_domain}.API.> (nats --js-domain {peer_domain})"
-        ));
-    }
-    if own.jetstream && !own_domain.is_empty() && own_domain != peer_domain {
-        text.push_str(&format!(
-            ", and $JS.{own_domain}.API.> from there is $JS.API.> here"
-        ));
-    }
-    Some(text)
 }
 
 fn key(subject: &str, queue: Option<&str>) -> String {

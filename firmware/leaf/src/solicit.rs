@@ -8,9 +8,10 @@ use frond_broker::{Level, LinkPeer, Packs, Pulse, ServerFacts, Settled, Upcalls}
 use frond_clock::{Now, Timestamp};
 use frond_wire::{Op, ServerInfo, encode};
 
+use crate::border::{border, domain_lines};
 use crate::limits::{CONNECT_INFO_TIMEOUT, DIAL_GRACE, SECURE_TIMEOUT, SETTLED_AFTER};
 use crate::remote::{Remote, RemoteUrl};
-use crate::session::{Handled, Session, Terms, border, pace};
+use crate::session::{Handled, Session, Terms, pace};
 use crate::trouble::{Trouble, printable};
 use crate::urls::Urls;
 use hello::{CLUSTER_WITH_SPACES, Greeted, Hello, OwnEnd, WRONG_PORT};
@@ -257,6 +258,9 @@ impl Solicit {
                 self.place()
             ),
         );
+        for text in domain_lines(&*up, greeted.account, session.peer(), &hello.domain) {
+            up.log_peer(Level::Info, &text);
+        }
         if let Some(text) = border(&*up, greeted.account, &hello.domain)
             && self.told_border.as_ref() != Some(&text)
         {

@@ -2,9 +2,9 @@ use frond_account::{AccountId, SubjectRules, nkey};
 use frond_broker::{LinkPeer, ServerFacts, Upcalls};
 use frond_wire::{LeafConnect, ServerInfo, SubjectPermission};
 
+use crate::border::deny_jetstream;
 use crate::gate::{Gate, Role};
 use crate::remote::{Remote, RemoteUrl};
-use crate::session::deny_jetstream;
 
 /// What the hub's first `INFO` said, kept until the hub answers our `CONNECT`.
 #[derive(Clone, Debug)]
