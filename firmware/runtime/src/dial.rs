@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use crate::connection;
 use crate::core::Core;
 use crate::frames::Frames;
-use crate::limits::READ_BYTES;
+use crate::limits::{LINK_INFLATED_BYTES_MAX, READ_BYTES};
 use crate::line::Line;
 use crate::options::{System, plain};
 use crate::proxied_dial::{self, Opened};
@@ -241,10 +241,9 @@ async fn ask(
         .map_err(|_| failed("no answer to the WebSocket request"))?
         .map_err(|why| failed(&why))?;
     let behind = early.split_off(agreed.length.min(early.len()));
-    let payload_bytes_max = core.with_node(|node| node.payload_bytes_max());
-    let frames = Frames::dialed(agreed, behind, payload_bytes_max, Rc::clone(core.tools()));
-    let frames = frames.for_link();
-    Ok(line.framed(frames))
+    let tools = Rc::clone(core.tools());
+    let frames = Frames::dialed(agreed, behind, LINK_INFLATED_BYTES_MAX, tools);
+    Ok(line.framed(frames.for_link()))
 }
 
 /// Behind the path that the URL has, if any.

@@ -211,3 +211,8 @@ pub(crate) const RELAY_STALL: Duration = Duration::from_secs(60);
 
 /// Of the answer of an HTTP proxy, before the tunnel begins.
 pub(crate) const PROXY_HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes that one compressed WebSocket message of another server becomes: as many as it likes, for
+/// nats-server makes one of all that waits, however many messages that are. They are looked at while they come, and
+/// each must keep to `max_payload`.
+pub(crate) const LINK_INFLATED_BYTES_MAX: u64 = u64::MAX;

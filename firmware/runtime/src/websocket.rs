@@ -17,7 +17,7 @@ use crate::connection;
 use crate::core::Core;
 use crate::dial::peer_of;
 use crate::frames::{Frames, Tools};
-use crate::limits::READ_BYTES;
+use crate::limits::{LINK_INFLATED_BYTES_MAX, READ_BYTES};
 use crate::line::Line;
 use crate::tls::{self, Inbound};
 use crate::waiting::{Seat, Steps, Waiting};
@@ -191,10 +191,10 @@ fn begin(core: &Rc<Core>, door: &Rc<Door>, line: Line, accepted: Accepted, secur
     let peer = peer_of(line.stream());
     let called = line.stream().local_addr();
     let called = called.map_or(peer.ip, |at| at.ip().to_canonical());
-    let frames = Frames::accepted(&accepted, door.payload_bytes_max, Rc::clone(&door.tools));
+    let tools = Rc::clone(&door.tools);
     let frames = match listener {
-        Listener::Leaf => frames.for_link(),
-        _ => frames,
+        Listener::Leaf => Frames::accepted(&accepted, LINK_INFLATED_BYTES_MAX, tools).for_link(),
+        _ => Frames::accepted(&accepted, door.payload_bytes_max, tools),
     };
     let conn = core.number();
     let rule = core.with_node(|node| node.write_rule(listener));

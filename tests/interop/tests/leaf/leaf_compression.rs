@@ -189,7 +189,11 @@ async fn websockets_are_packed_unless_they_deflate() {
             "s2_better",
         ),
         ("compression: s2_better, ws_compression: true", "off", "off"),
-        ("compression: off, ws_compression: true", "off", "off"),
+        (
+            "compression: off, ws_compression: true",
+            "not supported",
+            "not supported",
+        ),
     ] {
         for pair in PAIRS.iter().chain(&[(Kind::Real, Kind::Real)]) {
             let link = Link::new(
@@ -200,12 +204,18 @@ async fn websockets_are_packed_unless_they_deflate() {
                     "leafnodes {{ reconnect: 1, remotes: [ {{ url: \"ws://127.0.0.1:$LINK\", {leaf} }} ] }}\n"
                 ),
             );
-            let (below, above) = (connect(&link.leaf).await, connect(&link.hub).await);
-            passes(&below, &above, "up").await;
-            passes(&above, &below, "down").await;
+            // Two real ones break a deflated line with more than `max_payload` at a time.
+            if *pair != (Kind::Real, Kind::Real) {
+                let (below, above) = (connect(&link.leaf).await, connect(&link.hub).await);
+                passes(&below, &above, "up").await;
+                passes(&above, &below, "down").await;
+            }
             for (http, expected) in [(&link.http[1], at_hub), (&link.http[0], at_leaf)] {
-                let seen = compression(http);
-                assert_eq!(seen.as_deref(), Some(expected), "{pair:?} {leaf:?} {http}");
+                wait_for(
+                    &format!("{pair:?} {leaf:?} {http}: {expected}"),
+                    BOUND,
+                    || (compression(http)? == expected).then_some(()),
+                );
             }
         }
     }
