@@ -70,6 +70,8 @@ pub struct JetStream {
     /// Streams the disk has lost something of, none for any of them: what their consumers have
     /// finished is not sure.
     pub(crate) damaged: BTreeSet<Option<StreamId>>,
+    /// Interest streams that may hold what is for consumers which a restart forgets.
+    pub(crate) has_volatile: BTreeSet<StreamId>,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -163,6 +165,7 @@ impl JetStream {
             reminders: BTreeMap::new(),
             reports: Vec::new(),
             damaged: BTreeSet::new(),
+            has_volatile: BTreeSet::new(),
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             told_exceeded: None,
@@ -324,6 +327,7 @@ impl JetStream {
         };
         self.feeds.recall(&recovered.values);
         self.recall_reminders(&recovered.values);
+        self.recall_volatile(&recovered.values);
         for found in recovered.streams {
             match crate::stream::recover::decode(&found.meta) {
                 Ok(meta) => self.dormant.push((meta, found)),

@@ -42,6 +42,7 @@ mod source;
 mod stream;
 mod trial;
 mod turned_away;
+mod unclaimed;
 mod unwritten;
 mod view;
 

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use frond_clock::{Ages, Gap, Trust};
 
+use super::consuming::{consumer, pull};
 use super::world::World;
 
 #[test]
@@ -233,4 +234,59 @@ fn a_beginning_told_by_an_update_changes_nothing() {
     );
     world.restart();
     assert_eq!(world.ask("t", "x"), r#"{"stream":"T","seq":5}"#);
+}
+
+/// Whoever used a consumer in memory makes it anew, and gets what it has not had.
+#[test]
+fn what_was_there_for_a_consumer_in_memory_waits_for_it() {
+    let mut world = World::new();
+    world.create("I", r#""subjects":["i"],"retention":"interest""#);
+    consumer(&mut world, "I", "A", "");
+    consumer(&mut world, "I", "B", r#","mem_storage":true"#);
+    for n in 0..5 {
+        world.ask("i", &n.to_string());
+    }
+    assert_eq!(work(&mut world, "A", 5), 5);
+    assert_eq!(work(&mut world, "B", 2), 2);
+    for _ in 0..2 {
+        world.pass(Duration::from_secs(1));
+        world.restart();
+        // Its own client comes first.
+        consumer(&mut world, "I", "A", r#","description":"other""#);
+        consumer(&mut world, "I", "A", "");
+        let info = world.ask("$JS.API.STREAM.INFO.I", "");
+        assert!(info.contains(r#""messages":3,"#), "{info}");
+    }
+    consumer(&mut world, "I", "B", r#","mem_storage":true"#);
+    assert_eq!(work(&mut world, "B", 5), 3);
+    let info = world.ask("$JS.API.STREAM.INFO.I", "");
+    assert!(info.contains(r#""messages":0,"#), "{info}");
+}
+
+/// When all consumers are known again, what a lost drop left behind goes.
+#[test]
+fn what_nobody_is_there_for_goes_once_no_consumer_is_in_memory() {
+    let mut world = World::new();
+    world.create("I", r#""subjects":["i"],"retention":"interest""#);
+    consumer(&mut world, "I", "A", "");
+    consumer(&mut world, "I", "B", r#","mem_storage":true"#);
+    world.ask("i", "x");
+    world.ask("$JS.API.CONSUMER.DELETE.I.B", "");
+    world.pass(Duration::from_secs(1));
+    consumer(&mut world, "I", "A", r#","filter_subject":"other""#);
+    world.restart();
+    let info = world.ask("$JS.API.STREAM.INFO.I", "");
+    assert!(info.contains(r#""messages":0,"#), "{info}");
+}
+
+/// Pulls and acknowledges what comes, at most so many; how many that were.
+fn work(world: &mut World, name: &str, batch: usize) -> usize {
+    let body = format!(r#"{{"batch":{batch},"no_wait":true}}"#);
+    let got = pull(world, &format!("I.{name}"), &body);
+    let replies = got.iter().filter_map(|sent| sent.message.reply());
+    let replies: Vec<String> = replies.map(str::to_owned).collect();
+    for reply in &replies {
+        world.ask(reply, "+ACK");
+    }
+    replies.len()
 }
