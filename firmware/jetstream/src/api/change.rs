@@ -5,7 +5,7 @@ use frond_ledger::{ConsumerId, DiskFault, Seq, StreamId};
 use super::info::Shown;
 use super::{Call, Outcome, answer};
 use crate::actions::Action;
-use crate::consumer::{ConsumerInput, Ending, StreamFacts};
+use crate::consumer::{Cause, ConsumerInput, Ending, StreamFacts};
 use crate::errors::{self, ApiError};
 use crate::host::{Host, Presence};
 use crate::io::{Reach, Tenant};
@@ -122,7 +122,13 @@ impl JetStream {
                 }
                 "stream_delete_response"
             }
-            What::Purge(..) => "stream_purge_response",
+            What::Purge(purging) => {
+                let host = self.hosts.get_mut(&stream);
+                if let Some(host) = host.filter(|_| purging.floor.is_some()) {
+                    host.stream.go_back();
+                }
+                "stream_purge_response"
+            }
             What::DeleteMessage(_) => "stream_msg_delete_response",
             What::NewConsumer(consumer, _) => {
                 if let Some(machine) = self.take_out(stream, consumer) {
@@ -243,9 +249,10 @@ impl JetStream {
         removed.count()
     }
 
-    pub(super) fn raise_floor(&mut self, stream: StreamId, floor: Option<Seq>) {
-        if let (Some(host), Some(first)) = (self.hosts.get_mut(&stream), floor) {
+    pub(super) fn raise_floor(&mut self, id: StreamId, floor: Option<Seq>, reach: &dyn Reach) {
+        if let (Some(host), Some(first)) = (self.hosts.get_mut(&id), floor) {
             host.stream.start_at(first);
+            self.tell_consumers(id, || ConsumerInput::Removed(&[], Cause::Purge), reach);
         }
     }
 

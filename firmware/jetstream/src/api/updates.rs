@@ -87,6 +87,10 @@ impl JetStream {
         };
         let rest = seqs.split_off(end);
         let records = purge_records(host, id, &purge, &seqs, floor);
+        if let (Some(first), Some(host)) = (floor, self.hosts.get_mut(&id)) {
+            // What comes while the disk is asked is behind it.
+            host.stream.go_on_at(first);
+        }
         let purging = Purging {
             asked: seqs,
             rest,
@@ -112,7 +116,7 @@ impl JetStream {
     ) -> Result<Vec<u8>, Purging> {
         purging.done += self.messages_went(stream, &purging.asked, Removed::by_purge(), reach);
         if purging.rest.is_empty() {
-            self.raise_floor(stream, purging.floor);
+            self.raise_floor(stream, purging.floor, reach);
             return Ok(purged(purging.done));
         }
         let after = purging.rest.split_off(part_end(&purging.rest));
@@ -151,7 +155,7 @@ fn purge_request(body: &[u8], is_strict: bool) -> Result<Purge, ApiError> {
     request(flexible_object(body), of, is_strict, |name, field| {
         match name {
             "seq" => purge.below = Some(field.uint64()?).filter(|seq| *seq > 0),
-            "filter" => purge.filter = Some(field.string()?.into()).filter(is_set),
+            "filter" => purge.filter = Some(field.string()?.into()).filter(names_some),
             "keep" => purge.keep = field.uint64()?,
             _ => return Ok(false),
         }
@@ -163,9 +167,12 @@ fn purge_request(body: &[u8], is_strict: bool) -> Result<Purge, ApiError> {
     Ok(purge)
 }
 
+/// All subjects are named by none.
+///
+/// spec: nats-server v2.15.1 server/filestore.go `PurgeEx`
 #[expect(clippy::borrowed_box, reason = "as Option::filter passes it")]
-fn is_set(text: &Box<str>) -> bool {
-    !text.is_empty()
+fn names_some(filter: &Box<str>) -> bool {
+    !filter.is_empty() && **filter != *">"
 }
 
 /// A purge without filter moves the floor; one with a filter drops ranges.

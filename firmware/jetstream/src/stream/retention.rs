@@ -81,12 +81,20 @@ impl Stream {
         (purge.filter.is_none() && self.inflight.is_empty()).then_some(below)
     }
 
-    /// The next sequence is `first`, unless something is on its way or beyond.
+    /// What is taken from here on has sequences from `first` on.
+    pub(crate) fn go_on_at(&mut self, first: Seq) {
+        self.inflight.raise(first - 1);
+    }
+
+    /// The next sequence is `first`, unless something is beyond.
     pub(crate) fn start_at(&mut self, first: Seq) {
-        if self.inflight.is_empty() {
-            self.contents.start_at(first);
-            self.inflight.raise(self.contents.last());
-        }
+        self.contents.start_at(first);
+        self.inflight.raise(self.contents.last());
+    }
+
+    /// That is not to be.
+    pub(crate) fn go_back(&mut self) {
+        self.inflight.rewind(self.contents.last());
     }
 
     fn enforce_of(&mut self, subject: &str, max: u64, removed: &mut Removed) {

@@ -236,6 +236,53 @@ fn a_beginning_told_by_an_update_changes_nothing() {
     assert_eq!(world.ask("t", "x"), r#"{"stream":"T","seq":5}"#);
 }
 
+/// What is published while a purge goes to the disk comes after it.
+#[test]
+fn a_message_behind_a_purge_beyond_the_last_is_kept() {
+    for filter in ["", r#""filter":">","#] {
+        let mut world = World::new();
+        world.create("S", r#""subjects":["s"]"#);
+        world.ask("s", "old");
+        consumer(&mut world, "S", "C", "");
+        world.is_prompt = false;
+        let body = format!(r#"{{{filter}"seq":100}}"#);
+        let purge = world.send("$JS.API.STREAM.PURGE.S", &[], body.as_bytes());
+        let sent = world.send("s", &[], b"new");
+        world.drain();
+        world.disk_answers(2);
+        assert!(world.answer(purge).unwrap().contains(r#""purged":1}"#));
+        assert_eq!(world.answer(sent).unwrap(), r#"{"stream":"S","seq":100}"#);
+        world.is_prompt = true;
+        for _ in 0..2 {
+            let info = world.ask("$JS.API.STREAM.INFO.S", "");
+            assert!(info.contains(r#""messages":1,"#), "{info}");
+            let info = world.ask("$JS.API.CONSUMER.INFO.S.C", "");
+            assert!(
+                info.contains(r#""stream_seq":99"#) && info.contains(r#""num_pending":1"#),
+                "{info}"
+            );
+            world.pass(Duration::from_secs(1));
+            world.restart();
+        }
+    }
+}
+
+#[test]
+fn a_purge_beyond_the_last_that_is_refused_uses_no_sequence_up() {
+    let mut world = World::new();
+    world.create("S", r#""subjects":["s"]"#);
+    world.ask("s", "old");
+    world.is_prompt = false;
+    let purge = world.send("$JS.API.STREAM.PURGE.S", &[], br#"{"seq":100}"#);
+    world.drain();
+    world.disk_refuses(frond_ledger::DiskFault::Failed("broken".into()));
+    assert!(world.answer(purge).unwrap().contains("error"));
+    world.is_prompt = true;
+    assert_eq!(world.ask("s", "new"), r#"{"stream":"S","seq":2}"#);
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(info.contains(r#""last_seq":2,"#), "{info}");
+}
+
 /// Whoever used a consumer in memory makes it anew, and gets what it has not had.
 #[test]
 fn what_was_there_for_a_consumer_in_memory_waits_for_it() {
