@@ -125,10 +125,23 @@ impl Broker {
             // What our hub sends is for this server alone.
             (LinkKind::Route, Some(LinkKind::Leaf)) if from_hub => None,
             (LinkKind::Route, _) if back(remote.origin.as_deref()) => None,
+            // It has told us of members that have gone since, and we it: neither has one.
+            (LinkKind::Route, Some(LinkKind::Route)) if self.is_its_server(remote.link, origin) => {
+                None
+            }
             (LinkKind::Route, Some(LinkKind::Route)) => Some(Rank::Last),
             (LinkKind::Route, _) if remote.origin.is_some() => Some(Rank::Later),
             (LinkKind::Route, _) => Some(Rank::Equal),
         }
+    }
+
+    /// Whether a link leads to the server that sent the message, though by another connection.
+    fn is_its_server(&self, link: LinkId, origin: Origin) -> bool {
+        let Origin::Link(from) = origin else {
+            return false;
+        };
+        let peer = |link| Some(&self.links.get(&link)?.bound.as_ref()?.peer.server_id);
+        peer(link) == peer(from)
     }
 
     /// One member of a queue group on this server, whoever takes it first from a random start.

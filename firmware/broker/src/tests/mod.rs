@@ -8,6 +8,7 @@ mod links;
 mod log_lines;
 mod memory;
 mod msgtrace;
+mod passed_on;
 mod permissions;
 mod plain_link;
 mod refusals;

@@ -31,6 +31,7 @@ impl Plain {
     fn go_up(&self, account: AccountId, up: &mut dyn Upcalls) {
         let peer = LinkPeer {
             name: self.cluster.into(),
+            server_id: self.cluster.into(),
             cluster: self.cluster.into(),
             ..LinkPeer::default()
         };
@@ -90,7 +91,10 @@ impl Link for Plain {
                 up.subscribe(subject, *queue);
             }
             Op::LeafUnsubscribe { subject, queue } => up.unsubscribe(subject, *queue),
-            Op::LeafMessage { message, queues } => up.publish(message, queues),
+            Op::LeafMessage { message, queues }
+            | Op::Route(RouteOp::Message {
+                message, queues, ..
+            }) => up.publish(message, queues),
             Op::Ping => encode::pong(up.out()),
             Op::Ok => {
                 if let Some(packing) = self.packs {
