@@ -112,7 +112,7 @@ impl JetStream {
             Then::Commit(staged) => Some(staged),
         };
         if let Some(host) = self.hosts.get_mut(&id) {
-            host.stream.held.end();
+            host.stream.held.drain();
         }
         if let Some(staged) = then {
             self.commit_staged(id, staged, reach);

@@ -4,21 +4,21 @@
 //! again into another: it is on its way to the disk, and shows only when it is there. The same
 //! goes for who publishes without waiting for acks, flushes, and asks.
 
-use frond_ledger::{Seq, StreamId};
+use frond_ledger::StreamId;
 
 use crate::api::{Call, Endpoint};
 use crate::host::Host;
 use crate::io::Reach;
 use crate::jetstream::JetStream;
 use crate::limits::PARKED_READS_MAX;
-use crate::stream::Stream;
+use crate::stream::{Behind, Stream};
 
 /// A read that waits.
 #[derive(Debug)]
 pub(crate) struct Parked {
     call: Call,
     /// The messages whose fate it waits for: the newest of each stream it is about.
-    behind: Vec<(StreamId, Seq)>,
+    behind: Vec<(StreamId, Behind)>,
     read: Read,
 }
 
@@ -93,14 +93,23 @@ impl JetStream {
             return false;
         }
         let hosts = &self.hosts;
-        let is_open = |(stream, seq): &(StreamId, Seq)| {
-            let host = hosts.get(stream);
-            host.is_some_and(|host| host.stream.waits_for(*seq))
+        let stream = |id: StreamId| hosts.get(&id).map(|host| &host.stream);
+        let goes_on = |parked: &mut Parked| {
+            // Who had to wait for a turn waits for the disk then.
+            for (id, behind) in &mut parked.behind {
+                if let Behind::Taken(_) = *behind
+                    && let Some(stream) = stream(*id).filter(|it| !it.waits_for(*behind))
+                    && let Some(newest) = stream.newest_written()
+                {
+                    *behind = newest;
+                }
+            }
+            let mut behind = parked.behind.iter();
+            behind.any(|(id, behind)| stream(*id).is_some_and(|it| it.waits_for(*behind)))
         };
-        let (waiting, ready): (Vec<Parked>, Vec<Parked>) = std::mem::take(&mut self.parked)
-            .into_iter()
-            .partition(|parked| parked.behind.iter().any(is_open));
-        self.parked = waiting;
+        let mut parked = std::mem::take(&mut self.parked);
+        let ready: Vec<Parked> = parked.extract_if(.., |it| !goes_on(it)).collect();
+        self.parked = parked;
         let has_ready = !ready.is_empty();
         for Parked { call, read, .. } in ready {
             match read {
@@ -123,7 +132,7 @@ impl JetStream {
         behind.any(|(stream, _)| Some(*stream) == id)
     }
 
-    fn park_behind(&mut self, call: &Call, behind: Vec<(StreamId, Seq)>, read: Read) -> bool {
+    fn park_behind(&mut self, call: &Call, behind: Vec<(StreamId, Behind)>, read: Read) -> bool {
         if behind.is_empty() || self.parked.len() >= PARKED_READS_MAX {
             return false;
         }

@@ -10,6 +10,8 @@ pub(crate) struct Held {
     state: State,
     messages: VecDeque<MessageBuf>,
     bytes: usize,
+    /// How many have had their turn.
+    passed: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl Held {
 
     /// Lets a message wait in front of the others.
     pub(crate) fn put_back(&mut self, message: &MessageBuf) {
+        self.passed = self.passed.saturating_sub(1);
         self.bytes += bytes_of(message);
         self.messages.push_front(message.clone());
     }
@@ -60,7 +63,7 @@ impl Held {
     }
 
     /// The disk has answered.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn drain(&mut self) {
         self.state = State::Draining;
     }
 
@@ -71,10 +74,29 @@ impl Held {
         }
         let next = self.messages.pop_front();
         match &next {
-            Some(message) => self.bytes -= bytes_of(message),
+            Some(message) => {
+                self.bytes -= bytes_of(message);
+                self.passed += 1;
+            }
             None => self.state = State::Free,
         }
         next
+    }
+
+    /// How many have had their turn when all have that wait now: none more of them, when there
+    /// is nothing to wait for. A batch that waits alone has its turn when everything has.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let waiting = self.messages.len() as u64;
+        match self.state {
+            State::Free => None,
+            State::Reading | State::Draining if waiting == 0 => Some(u64::MAX),
+            State::Reading | State::Draining => Some(self.passed + waiting),
+        }
+    }
+
+    /// Whether that is still to come.
+    pub(crate) fn waits_for(&self, end: u64) -> bool {
+        self.state != State::Free && self.passed < end
     }
 
     /// The first of those that wait.
@@ -112,7 +134,7 @@ mod tests {
         }
         assert_eq!(held.push(&message(1)), Wait::Waits);
         assert!(held.next().is_none(), "the disk has not answered");
-        held.end();
+        held.drain();
         assert_eq!(
             held.next().unwrap().message().payload.len(),
             HELD_BYTES_MAX / 2

@@ -100,27 +100,50 @@ pub(crate) struct Stream {
     bodies: BTreeMap<Seq, Body>,
 }
 
+/// What a read waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// What waits for its turn: so many have had theirs then. Then for the disk.
+    Taken(u64),
+    /// The message with this sequence.
+    Written(Seq),
+}
+
 impl Stream {
     /// Whether messages are on their way to the disk.
     pub(crate) fn is_writing(&self) -> bool {
-        !self.inflight.is_empty()
+        !self.inflight.is_empty() || self.held.end().is_some()
     }
 
     /// The newest message of `subject` on its way to the disk, if that will answer.
-    pub(crate) fn on_its_way(&self, subject: &str) -> Option<Seq> {
-        let last = self.inflight.last_of_subject(subject)?;
-        (self.health == Health::Sound).then_some(last)
+    pub(crate) fn on_its_way(&self, subject: &str) -> Option<Behind> {
+        let last = self.inflight.last_of_subject(subject);
+        self.behind(last)
     }
 
     /// The newest message on its way to the disk, if that will answer.
-    pub(crate) fn newest_on_its_way(&self) -> Option<Seq> {
-        let last = self.inflight.newest()?;
-        (self.health == Health::Sound).then_some(last)
+    pub(crate) fn newest_on_its_way(&self) -> Option<Behind> {
+        self.behind(self.inflight.newest())
     }
 
-    /// Whether the disk has still to answer for the message with this sequence.
-    pub(crate) fn waits_for(&self, seq: Seq) -> bool {
-        self.health == Health::Sound && self.inflight.first().is_some_and(|first| first <= seq)
+    /// The same of those that had their turn.
+    pub(crate) fn newest_written(&self) -> Option<Behind> {
+        self.inflight.newest().map(Behind::Written)
+    }
+
+    fn behind(&self, last: Option<Seq>) -> Option<Behind> {
+        let taken = self.held.end().map(Behind::Taken);
+        let behind = taken.or(last.map(Behind::Written))?;
+        (self.health == Health::Sound).then_some(behind)
+    }
+
+    /// Whether the disk has still to answer for that.
+    pub(crate) fn waits_for(&self, behind: Behind) -> bool {
+        let is_open = match behind {
+            Behind::Taken(end) => self.held.waits_for(end),
+            Behind::Written(seq) => self.inflight.first().is_some_and(|first| first <= seq),
+        };
+        self.health == Health::Sound && is_open
     }
 
     /// A new stream.

@@ -161,6 +161,54 @@ fn what_is_published_while_a_counter_is_read_waits_its_turn() {
 }
 
 #[test]
+fn what_is_asked_while_a_counter_is_read_is_answered_after_what_came_before() {
+    let last = r#"{"last_by_subj":"c.a"}"#;
+    let requests = [
+        (
+            "$JS.API.STREAM.INFO.C",
+            "",
+            [r#""last_seq":3,"#, r#""last_seq":4,"#],
+        ),
+        (
+            "$JS.API.STREAM.PURGE.C",
+            "",
+            [r#""purged":3}"#, r#""purged":3}"#],
+        ),
+        (
+            "$JS.API.STREAM.MSG.GET.C",
+            last,
+            [r#""seq":3,"#, r#""seq":4,"#],
+        ),
+        (
+            "$JS.API.DIRECT.GET.C.c.a",
+            "",
+            [r#"{"val":"2"}"#, r#"{"val":"3"}"#],
+        ),
+    ];
+    for (subject, body, told) in requests {
+        for (waits, told) in [(1, told[0]), (2, told[1])] {
+            let mut world = cold(&["c.a"]);
+            for _ in 0..waits {
+                world.send("c.a", &ADD, b"");
+            }
+            let asked = world.send(subject, &[], body.as_bytes());
+            world.drain();
+            assert_eq!(world.answer(asked), None, "{subject}");
+            world.is_prompt = false;
+            world.reads_come();
+            assert_eq!(world.answer(asked), None, "{subject}");
+            world.disk_answers(waits);
+            world.is_prompt = true;
+            while !world.queue.is_empty() {
+                world.disk_answers(1);
+            }
+            let answer = world.answer(asked).unwrap();
+            assert!(answer.contains(told), "{subject}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn the_counters_of_those_who_wait_are_read_together() {
     let subjects: Vec<String> = (0..50).map(|n| format!("c.{n}")).collect();
     let names: Vec<&str> = subjects.iter().map(String::as_str).collect();
