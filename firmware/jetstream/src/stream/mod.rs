@@ -133,7 +133,7 @@ impl Stream {
 
     fn behind(&self, last: Option<Seq>) -> Option<Behind> {
         let taken = self.held.end().map(Behind::Taken);
-        let behind = taken.or(last.map(Behind::Written))?;
+        let behind = taken.or_else(|| last.map(Behind::Written))?;
         (self.health == Health::Sound).then_some(behind)
     }
 

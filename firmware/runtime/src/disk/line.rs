@@ -1,6 +1,6 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use frond_ledger::{Batch, DiskFault, Engine, Need, Record, StreamId, commit};
 use frond_store::{DiskFile, Writer};
@@ -64,6 +64,25 @@ pub(super) struct Line<M> {
     company: Company,
 }
 
+/// How long what nobody waits for still waits for company. What comes meanwhile does not make it
+/// longer: it may go on coming.
+#[derive(Debug, Default)]
+struct Soon {
+    until: Option<Instant>,
+}
+
+impl Soon {
+    /// `None` when nothing is there.
+    fn left(&mut self, now: Instant, is_empty: bool) -> Option<Duration> {
+        if is_empty {
+            self.until = None;
+            return None;
+        }
+        let until = *self.until.get_or_insert(now + SOON_WAIT);
+        Some(until.saturating_duration_since(now))
+    }
+}
+
 struct Unheard {
     /// Whose messages were refused.
     streams: BTreeSet<StreamId>,
@@ -98,11 +117,12 @@ impl<M: Medium> Line<M> {
         let mut bytes = self.held.iter().map(size_of).sum();
         self.take_all(orders, &mut bytes)?;
         self.company.met(records(&self.held));
+        let mut soon = Soon::default();
         while !self.is_due(bytes) {
-            let next = if self.held.is_empty() {
-                orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                orders.recv_timeout(SOON_WAIT)
+            let next = match soon.left(Instant::now(), self.held.is_empty()) {
+                None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(Duration::ZERO) => return Ok(true),
+                Some(left) => orders.recv_timeout(left),
             };
             match next {
                 Ok(turn) => {

@@ -239,3 +239,16 @@ fn peers_are_held_before_a_stream_refuses() {
     let waiting = DISK_BACKLOG_BYTES_MAX / smallest + read;
     assert!(waiting < frond_node::INFLIGHT_MESSAGES_MAX, "{waiting}");
 }
+
+#[test]
+fn what_nobody_waits_for_waits_no_longer_because_more_comes() {
+    let (mut soon, begin) = (Soon::default(), Instant::now());
+    assert_eq!(soon.left(begin, true), None);
+    let step = SOON_WAIT / 4;
+    for steps in 0..6 {
+        let left = (SOON_WAIT).saturating_sub(step * steps);
+        assert_eq!(soon.left(begin + step * steps, false), Some(left));
+    }
+    assert_eq!(soon.left(begin + SOON_WAIT * 2, true), None);
+    assert_eq!(soon.left(begin + SOON_WAIT * 3, false), Some(SOON_WAIT));
+}
