@@ -14,6 +14,7 @@ use crate::body_cache::BodyCache;
 use crate::consumer::ConsumerInput;
 use crate::facts::Facts;
 use crate::fetches::Fetches;
+use crate::forwarded::Forwarded;
 use crate::host::Host;
 use crate::io::{Input, Level, Output, Reach, SubId, Tenant};
 use crate::journal::Journal;
@@ -72,6 +73,8 @@ pub struct JetStream {
     pub(crate) damaged: BTreeSet<Option<StreamId>>,
     /// Interest streams that may hold what is for consumers which a restart forgets.
     pub(crate) has_volatile: BTreeSet<StreamId>,
+    /// Streams of `forward` blocks; `None`: none was ever noted.
+    pub(crate) forwarded: Option<Forwarded>,
     /// Streams whose account is not here yet.
     pub(crate) dormant: Vec<(StreamMeta, RecoveredStream)>,
     /// Streams with messages their consumers have not heard of.
@@ -166,6 +169,7 @@ impl JetStream {
             reports: Vec::new(),
             damaged: BTreeSet::new(),
             has_volatile: BTreeSet::new(),
+            forwarded: None,
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
             told_exceeded: None,
@@ -328,6 +332,7 @@ impl JetStream {
         self.feeds.recall(&recovered.values);
         self.recall_reminders(&recovered.values);
         self.recall_volatile(&recovered.values);
+        self.recall_forwarded(&recovered.values);
         for found in recovered.streams {
             match crate::stream::recover::decode(&found.meta) {
                 Ok(meta) => self.dormant.push((meta, found)),

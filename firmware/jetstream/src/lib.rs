@@ -18,6 +18,7 @@ pub mod errors;
 mod exceeded;
 mod facts;
 mod fetches;
+mod forwarded;
 mod host;
 mod io;
 mod jetstream;

@@ -5,15 +5,57 @@
 //! with the block or without it.
 
 use frond_config::Config;
+use frond_jetstream::StreamView;
 
 use crate::Node;
 
 /// That a stream was made by a block, as `frond-forward` writes it.
 const SIGN: (&str, &str) = ("frond.forward", "from");
 
+/// An account, a stream of it, and its subjects.
+type Block = (String, String, Vec<String>);
+
 impl Node {
-    /// Such streams hear nothing over the remotes of their account. Anybody may write the sign into
-    /// a stream of his own: what a line lives by stays open whatever it says.
+    /// Remembers which streams the configuration makes.
+    pub(crate) fn note_forwards(&mut self) {
+        let blocks: Vec<Block> = self
+            .config
+            .forwards
+            .iter()
+            .filter_map(|it| {
+                let account = self.config.remote_of(it)?.account.clone();
+                Some((account, it.name.clone(), it.subjects.clone()))
+            })
+            .collect();
+        let signed = self.signed_streams();
+        if let Some(streams) = &mut self.streams {
+            streams.machine.note_forwarded(&blocks, &signed);
+        }
+    }
+
+    /// Streams that say that a block made them, as versions before this one knew them.
+    fn signed_streams(&self) -> Vec<Block> {
+        let mut all = Vec::new();
+        let Some(streams) = &self.streams else {
+            return all;
+        };
+        let view = streams.machine.view();
+        for account in view.accounts() {
+            let signed = view.streams(account.tenant).filter(|it| is_signed(it));
+            all.extend(signed.map(|it| {
+                let subjects = it.config.subjects.iter().filter(|it| may_close(it));
+                (
+                    account.name.to_owned(),
+                    it.config.name.clone(),
+                    subjects.cloned().collect(),
+                )
+            }));
+        }
+        all
+    }
+
+    /// Such streams hear nothing over the remotes of their account: those of blocks that were in the
+    /// configuration once, for anybody may write the sign into a stream of his own.
     pub(crate) fn deny_left_over(&self, config: &mut Config) {
         let Some(streams) = &self.streams else { return };
         let view = streams.machine.view();
@@ -23,12 +65,9 @@ impl Node {
                 continue;
             }
             for stream in view.streams(account.tenant) {
-                let sign = stream.config.metadata.get(SIGN.0);
-                if sign.is_some_and(|it| it == SIGN.1) {
-                    let subjects = stream.config.subjects.iter();
-                    let subjects: Vec<String> =
-                        subjects.filter(|it| may_close(it)).cloned().collect();
-                    config.deny_kept(account.name, &subjects);
+                let made_for = streams.machine.forwarded(account.name, &stream.config.name);
+                if let Some(subjects) = made_for.filter(|_| is_signed(&stream)) {
+                    config.deny_kept(account.name, subjects);
                 }
             }
         }
@@ -40,6 +79,11 @@ impl Node {
         self.deny_left_over(&mut config);
         self.config = config;
     }
+}
+
+fn is_signed(stream: &StreamView<'_>) -> bool {
+    let sign = stream.config.metadata.get(SIGN.0);
+    sign.is_some_and(|it| it == SIGN.1)
 }
 
 /// Whether nothing on a line depends on what is published there.

@@ -276,6 +276,7 @@ impl Node {
     /// # Errors
     /// A remote that is no good.
     pub fn start_links(&mut self, now: Now) -> Result<(), String> {
+        self.note_forwards();
         self.deny_left_over_now();
         for remote in self.config.leafnodes.remotes.clone() {
             self.add_remote(now, remote)?;

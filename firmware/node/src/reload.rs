@@ -27,6 +27,7 @@ impl Node {
         let former = std::mem::replace(&mut self.config, new.clone());
         self.authority = authority;
         self.reload_jetstream(now);
+        self.note_forwards();
         self.publish_facts(now);
         self.reload_claims(now);
         self.enable_accounts(now);

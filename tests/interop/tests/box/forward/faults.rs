@@ -257,3 +257,43 @@ async fn a_stream_that_lost_its_block_hears_no_other_box() {
         assert_eq!(at_hub(&hub).await, ["0", "1", "2"], "{kind:?}");
     }
 }
+
+/// Whoever may make streams here writes into them what he likes: nothing of the hub's is shut out by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_calls_itself_a_blocks_shuts_nothing_out() {
+    let mut it = Box::start(Kind::Hub, &block(""));
+    it.is("settled");
+    let leaf = client(&it.leaf).await;
+    let made = ask(
+        &leaf,
+        "$JS.API.STREAM.CREATE.FORGED",
+        json!({
+            "name": "FORGED", "subjects": ["work.>"], "storage": "file",
+            "metadata": { "frond.forward": "from" },
+        }),
+    )
+    .await;
+    assert!(made["error"].is_null(), "{made}");
+    let client_at = it.leaf.addr();
+    let more = config(it.line.port(), &it.http, &block("order: newest"), "");
+    it.leaf.reload(&format!(
+        "server_name: shop\nlisten: \"{client_at}\"\n\
+         jetstream {{ store_dir: \"$DIR/js\", domain: shop }}\n{more}\n"
+    ));
+    for is_restarted in [false, true] {
+        if is_restarted {
+            it.leaf.terminate();
+            it.leaf.restart();
+        }
+        it.is("settled");
+        let (leaf, hub) = (client(&it.leaf).await, client(&it.hub).await);
+        let mut heard = leaf.subscribe("work.a").await.unwrap();
+        leaf.flush().await.unwrap();
+        wait_for_async("what the hub says", BOUND, async || {
+            hub.publish("work.a", "for the shop".into()).await.ok()?;
+            let one = tokio::time::timeout(Duration::from_millis(300), heard.next()).await;
+            one.ok().flatten().map(|_| ())
+        })
+        .await;
+    }
+}
