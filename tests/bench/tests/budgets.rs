@@ -12,7 +12,7 @@ use bench::{ask, counted, create_stream, idle_bytes_per_connection, lone_publish
 use interop::{Kind, Server, Setup, release_binary, wait_for};
 
 const SETTLE_BOUND: Duration = Duration::from_secs(10);
-const BINARY_BYTES_MAX: u64 = 12_500_000;
+const BINARY_BYTES_MAX: u64 = 12_600_000;
 const IDLE_CORE_RSS_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const IDLE_JETSTREAM_RSS_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const IDLE_CONNECTIONS: usize = 1000;
