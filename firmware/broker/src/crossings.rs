@@ -76,6 +76,13 @@ impl Broker {
         }
     }
 
+    /// Other clusters are told of once, by one connection: when that broke, once more.
+    pub(crate) fn greet_neighbour(&mut self) {
+        if self.has_gateway() {
+            self.tell_gateways(|| Call::Neighbours);
+        }
+    }
+
     /// Another server of this cluster tells of a cluster; false when there are no gateways here.
     pub(crate) fn heard_of_cluster(&mut self, told: &ServerInfo) -> bool {
         if self.has_gateway() {

@@ -204,6 +204,9 @@ pub trait Upcalls {
     fn gateway_urls(&self) -> Vec<String>;
     /// Where they find another server of this cluster, by its id; an empty url is forgotten.
     fn place_neighbour(&mut self, server_id: &str, url: &str);
+    /// A server of this cluster is reached anew, though it was never gone: what it was told last may have
+    /// been lost with the connection before.
+    fn greet_neighbour(&mut self) {}
     /// A server of this cluster told of another cluster; false: there are no gateways here.
     fn hear_of_cluster(&mut self, told: &ServerInfo) -> bool;
     /// Bytes to each other server of this cluster.

@@ -303,6 +303,10 @@ impl Upcalls for Up<'_> {
         self.broker.place_neighbour(server_id, url);
     }
 
+    fn greet_neighbour(&mut self) {
+        self.broker.greet_neighbour();
+    }
+
     fn hear_of_cluster(&mut self, told: &ServerInfo) -> bool {
         self.broker.heard_of_cluster(told)
     }

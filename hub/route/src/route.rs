@@ -375,7 +375,7 @@ impl Route {
             up.place_neighbour(&info.server_id, &info.gateway_url);
         }
         if is_news {
-            self.spread(info, account.as_deref(), up);
+            self.spread(info, account.as_deref(), is_first, up);
         }
     }
 

@@ -50,7 +50,16 @@ impl Route {
     /// Tells the other servers of a new one.
     ///
     /// spec: nats-server v2.15.1 server/route.go `forwardNewRouteInfoToKnownServers`
-    pub(super) fn spread(&self, info: &ServerInfo, account: Option<&str>, up: &mut dyn Upcalls) {
+    pub(super) fn spread(
+        &self,
+        info: &ServerInfo,
+        account: Option<&str>,
+        is_first: bool,
+        up: &mut dyn Upcalls,
+    ) {
+        if !is_first {
+            up.greet_neighbour();
+        }
         let dialed = match &self.side {
             Side::Accepted => None,
             Side::Dialed(dialed) => Some(&**dialed),
