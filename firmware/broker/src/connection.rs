@@ -21,8 +21,6 @@ pub(crate) struct Connection {
     pub(crate) conn: Conn,
     pub(crate) peer: PeerAddr,
     pub(crate) transport: Transport,
-    /// Whether its WebSocket compresses.
-    pub(crate) deflates: bool,
     /// Whether `peer` is its address.
     pub(crate) address: Address,
     /// What its greeting promised.
@@ -49,6 +47,8 @@ pub(crate) struct Connection {
 pub(crate) enum Frames {
     /// They come bare.
     None,
+    /// They come bare and stay so: what carries them compresses by itself.
+    Deflated,
     /// From the operation on that is under way: what was read behind it means something else.
     FromHere,
     /// They do; only how much is done about their size may still change.
@@ -206,13 +206,15 @@ impl Connection {
             peer: arrival.peer,
             address: arrival.address,
             transport: arrival.transport,
-            deflates: arrival.deflates,
             security: arrival.security,
             tls,
             upgrade: arrival.upgrade,
             parser: Parser::new(dialect, limits.wire()),
             outbox,
-            frames: Frames::None,
+            frames: match arrival.deflates {
+                true => Frames::Deflated,
+                false => Frames::None,
+            },
             dirty: false,
             kind,
             started: now,

@@ -389,7 +389,7 @@ impl Upcalls for Up<'_> {
         let link = self.broker.links.get(&self.id);
         link.and_then(|link| link.slot)
             .and_then(|slot| self.broker.conns.get(slot))
-            .is_some_and(|connection| connection.deflates)
+            .is_some_and(|connection| connection.frames == Frames::Deflated)
     }
 
     fn pack(&mut self, packing: Packing) {
