@@ -152,11 +152,12 @@ fn collect(python: &Path, package: &str, wanted: &Wanted) -> Vec<String> {
         .stdin(Stdio::null())
         .output()
         .expect("pytest can be started");
-    String::from_utf8_lossy(&out.stdout)
-        .lines()
-        .filter(|line| line.contains("::"))
-        .map(str::to_owned)
-        .collect()
+    let text = String::from_utf8_lossy(&out.stdout);
+    let tests = text.lines().filter(|line| line.contains("::"));
+    let tests: Vec<String> = tests.map(str::to_owned).collect();
+    // A Python that is too old for a package finds none of its tests, which is no pass.
+    assert!(!tests.is_empty(), "no test of {package} is found:\n{text}");
+    tests
 }
 
 /// A Python with what the suite needs, made once beside the other peers.
