@@ -12,8 +12,6 @@ pub(crate) struct AckSubject {
     pub(crate) stream: Seq,
     /// The delivery's number.
     pub(crate) delivery: u64,
-    /// When the stream took the message, in nanoseconds, if it says so.
-    pub(crate) time: Option<i64>,
 }
 
 impl AckSubject {
@@ -28,12 +26,10 @@ impl AckSubject {
         };
         let mut numbers = subject.split('.').skip(skip).map(|t| t.parse::<u64>().ok());
         let (count, stream, delivery) = (numbers.next()??, numbers.next()??, numbers.next()??);
-        let time = subject.split('.').nth(skip + 3)?.parse().ok();
         (stream > 0).then_some(Self {
             count,
             stream,
             delivery,
-            time,
         })
     }
 }
@@ -105,7 +101,6 @@ mod tests {
             count: 2,
             stream: 7,
             delivery: 9,
-            time: Some(1_700_000_000_000_000_000),
         });
         for subject in [
             "$JS.ACK.S.C.2.7.9.1700000000000000000.3",

@@ -32,11 +32,7 @@ impl Consumer {
         };
         self.idle.used(scene.mono());
         let parts = message.message();
-        let kind = AckKind::parse(parts.payload);
-        if kind != AckKind::Unknown {
-            self.recollect(scene, ack);
-        }
-        let answer = match kind {
+        let answer = match AckKind::parse(parts.payload) {
             AckKind::Ack => self.acked(scene, ack, Sample::Yes),
             AckKind::Term(reason) => {
                 let answer = self.acked(scene, ack, Sample::No);

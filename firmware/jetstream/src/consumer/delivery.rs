@@ -189,7 +189,7 @@ impl Consumer {
     }
 
     /// The message has left the backlog.
-    pub(super) fn take_fresh(&mut self, seq: Seq) {
+    fn take_fresh(&mut self, seq: Seq) {
         if self.backlog.list.remove(&seq) {
             self.progress.advance(seq + 1);
             if self.backlog.list.is_empty() {
@@ -402,11 +402,7 @@ impl Draft {
 }
 
 /// The messages for a consumer with these filters, from `from` on.
-pub(super) fn fresh_from(
-    mut from: Seq,
-    scene: &Scene<'_>,
-    filters: &[Box<str>],
-) -> impl Iterator<Item = Seq> {
+fn fresh_from(mut from: Seq, scene: &Scene<'_>, filters: &[Box<str>]) -> impl Iterator<Item = Seq> {
     std::iter::from_fn(move || {
         let seq = scene.messages.next(from, filters)?;
         from = seq + 1;

@@ -10,8 +10,6 @@ pub(crate) const WAITING_DEFAULT: i64 = 512;
 pub(crate) const ACK_PENDING_DEFAULT: i64 = 1000;
 /// ...and the most when a client says "any number".
 pub(crate) const ACK_PENDING_MAX: usize = 128 * 1024;
-/// Deliveries that a consumer may have forgotten when the power went.
-pub(crate) const FORGOTTEN_MAX: u64 = 1024 * 1024;
 /// Longest consumer name.
 pub(crate) const NAME_BYTES_MAX: usize = 255;
 /// Longest description.

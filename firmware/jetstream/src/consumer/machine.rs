@@ -17,7 +17,6 @@ use super::progress::Progress;
 use super::pushing::Push;
 use super::rate::Rate;
 use super::read_ahead::ReadAhead;
-use super::recollecting::Forgotten;
 use super::redelivery::Redelivery;
 use super::saving::Saver;
 use super::scene::{Listens, Scene};
@@ -40,8 +39,6 @@ pub(crate) struct Consumer {
     pub(super) created: Timestamp,
     pub(super) rng: Rng,
     pub(super) progress: Progress,
-    /// What that need not know of.
-    pub(super) forgotten: Option<Forgotten>,
     pub(super) backlog: Backlog,
     pub(super) redelivery: Redelivery,
     pub(super) bodies: ReadAhead,
@@ -160,7 +157,6 @@ impl Consumer {
         let mut consumer = Self::assemble(now, created, config, stream, seed, progress);
         consumer.rest_told = Rest::Told(consumer.rests_until(now.wall));
         consumer.settle_with_stream(now, messages);
-        consumer.forgotten = Forgotten::after(&consumer.progress, messages.last());
         consumer.recount(list, messages);
         consumer.pace.replay = consumer.replay(messages);
         if damage.is_some() {
@@ -204,7 +200,6 @@ impl Consumer {
             acked_at: None,
             rest_told: Rest::Told(None),
             progress,
-            forgotten: None,
             out: Outbox::default(),
             wake: Some(now.mono),
             stream: stream.clone(),

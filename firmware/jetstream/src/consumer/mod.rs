@@ -29,7 +29,6 @@ mod pulling;
 mod pushing;
 mod rate;
 mod read_ahead;
-mod recollecting;
 mod redelivering;
 mod redelivery;
 mod saving;

@@ -91,12 +91,6 @@ impl Progress {
         delivery
     }
 
-    /// Later deliveries have later numbers than this.
-    pub(super) fn number_after(&mut self, delivery: u64) {
-        self.next_delivery = self.next_delivery.max(delivery.saturating_add(1));
-        self.dirty = true;
-    }
-
     /// Moves on: messages below `next` were delivered or do not concern us.
     pub(crate) fn advance(&mut self, next: Seq) {
         self.settled = self.settled.max(next);

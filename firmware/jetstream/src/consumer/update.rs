@@ -44,7 +44,6 @@ impl Consumer {
         if self.filters != filters {
             self.filters = filters;
             self.progress.look_again();
-            self.forgotten = None;
             let mut list = std::mem::take(&mut self.backlog.list);
             list.retain(|seq| {
                 messages
@@ -119,7 +118,6 @@ impl Consumer {
     /// From `start`, with delivery 1 and nothing on the way.
     fn start_over(&mut self, start: Seq, messages: &dyn Messages) {
         self.progress.reset(start);
-        self.forgotten = None;
         self.redelivery.clear();
         (self.delivered_at, self.acked_at) = (None, None);
         self.recount(BTreeSet::new(), messages);
