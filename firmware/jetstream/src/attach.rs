@@ -7,7 +7,7 @@ use frond_wire::go_json;
 use serde::Serialize;
 
 use crate::actions::Action;
-use crate::consumer::{Consumer, ConsumerConfig, ConsumerInput, Ending, Needing};
+use crate::consumer::{Consumer, ConsumerConfig, ConsumerInput, Ending};
 use crate::host::Attached;
 use crate::io::{Level, Reach, SubId, Tenant};
 use crate::jetstream::{Alarm, JetStream, Route};
@@ -68,7 +68,6 @@ impl JetStream {
         host.consumers
             .insert(consumer, Attached::new(machine, subs));
         self.note_pusher(stream, consumer);
-        self.note_volatile(stream);
     }
 
     /// Where a consumer delivers to is new.
@@ -119,8 +118,7 @@ impl JetStream {
     pub(crate) fn detach(&mut self, stream: StreamId, consumer: ConsumerId, reach: &dyn Reach) {
         if let Some(machine) = self.take_out(stream, consumer) {
             self.tell_of(stream, Some(machine.name()), Action::Deleted, reach);
-            self.drop_needed(stream, &machine.needing(), reach);
-            self.note_known(stream);
+            self.drop_unneeded(stream, reach);
         }
     }
 
@@ -194,13 +192,17 @@ impl JetStream {
         self.tell_consumers(stream, || ConsumerInput::Time, reach);
     }
 
-    /// Messages of an interest stream leave that a consumer `needed` and no other one needs.
-    pub(crate) fn drop_needed(&mut self, stream: StreamId, needed: &Needing, reach: &dyn Reach) {
+    /// Messages of an interest stream that no consumer needs leave.
+    pub(crate) fn drop_unneeded(&mut self, stream: StreamId, reach: &dyn Reach) {
         let Some(host) = self.hosts.get_mut(&stream) else {
             return;
         };
+        let retention = host.stream.config.retention;
+        if retention != crate::stream::config::Retention::Interest {
+            return;
+        }
         let mut removed = Removed::default();
-        host.drop_needed(needed, &mut removed);
+        host.drop_done(0, u64::MAX, &mut removed);
         self.left(stream, &removed, reach);
     }
 

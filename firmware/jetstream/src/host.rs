@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use frond_ledger::{ConsumerId, StreamId};
 use frond_wire::go_json;
 
-use crate::consumer::{self, Consumer, ConsumerLimits, Needing, StreamFacts};
+use crate::consumer::{self, Consumer, ConsumerLimits, StreamFacts};
 use crate::io::SubId;
 use crate::rest::Rest;
 use crate::stream::Stream;
@@ -202,34 +202,11 @@ impl Host {
         }
     }
 
-    /// Takes out of an interest stream what a consumer `needed` and nobody needs any more. What
-    /// was there for others stays, be they gone: one that was in memory only is made anew after a
-    /// restart, and wants what it has not had.
-    ///
-    /// spec: nats-server v2.15.1 server/consumer.go `cleanupNoInterestMessages`
-    pub(crate) fn drop_needed(&mut self, needed: &Needing, removed: &mut Removed) {
-        if self.stream.config.retention != Retention::Interest {
-            return;
-        }
-        let contents = &self.stream.contents;
-        let subject = |slot: u32| contents.subjects().get(slot).map(|subject| subject.name);
-        let found: Vec<u64> = contents
-            .from(0)
-            .filter(|(seq, slot)| subject(slot.subject).is_some_and(|it| needed.needs(*seq, it)))
-            .map(|(seq, _)| seq)
-            .collect();
-        for seq in found {
-            if !self.is_needed(seq) {
-                self.stream.remove(seq, removed);
-            }
-        }
-    }
-
-    /// Takes out of an interest stream what no consumer needs. A work queue keeps all it has: what
-    /// left it was written down before the progress of who finished it, and what a consumer merely
-    /// passed over - as its filter was another one then, or it was set back behind it - waits for
-    /// somebody.
-    pub(crate) fn drop_unneeded(&mut self, removed: &mut Removed) {
+    /// Takes out what the consumers of an interest stream had finished before a restart. A work
+    /// queue keeps all it has: what left it was written down before the progress of who finished
+    /// it, and what a consumer merely passed over - as its filter was another one then, or it was
+    /// set back behind it - waits for somebody.
+    pub(crate) fn drop_finished(&mut self, removed: &mut Removed) {
         if self.stream.config.retention == Retention::Interest {
             self.drop_done(0, u64::MAX, removed);
         }
@@ -260,7 +237,7 @@ impl Host {
         }
     }
 
-    pub(crate) fn is_needed(&self, seq: u64) -> bool {
+    fn is_needed(&self, seq: u64) -> bool {
         if self.stream.config.retention == Retention::Limits {
             return true;
         }

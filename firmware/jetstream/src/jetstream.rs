@@ -71,8 +71,6 @@ pub struct JetStream {
     /// Streams the disk has lost something of, none for any of them: what their consumers have
     /// finished is not sure.
     pub(crate) damaged: BTreeSet<Option<StreamId>>,
-    /// Interest streams that may hold what is for consumers which a restart forgets.
-    pub(crate) has_volatile: BTreeSet<StreamId>,
     /// Streams of `forward` blocks; `None`: none was ever noted.
     pub(crate) forwarded: Option<Forwarded>,
     /// Streams whose account is not here yet.
@@ -168,7 +166,6 @@ impl JetStream {
             reminders: BTreeMap::new(),
             reports: Vec::new(),
             damaged: BTreeSet::new(),
-            has_volatile: BTreeSet::new(),
             forwarded: None,
             dormant: Vec::new(),
             fresh: BTreeSet::new(),
@@ -331,7 +328,6 @@ impl JetStream {
         };
         self.feeds.recall(&recovered.values);
         self.recall_reminders(&recovered.values);
-        self.recall_volatile(&recovered.values);
         self.recall_forwarded(&recovered.values);
         for found in recovered.streams {
             match crate::stream::recover::decode(&found.meta) {

@@ -43,7 +43,6 @@ mod source;
 mod stream;
 mod trial;
 mod turned_away;
-mod unclaimed;
 mod unwritten;
 mod view;
 

@@ -101,4 +101,15 @@ impl JetStream {
         self.watch(id);
         self.fresh.insert(id);
     }
+
+    /// Messages that every consumer had finished when the power went. Only where that is sure:
+    /// what is lost of a consumer's progress may say that it never had them.
+    fn drop_finished(&mut self, id: StreamId, removed: &mut Removed) {
+        let Some(host) = self.hosts.get_mut(&id) else {
+            return;
+        };
+        if host.stream.is_kept_by_interest() && !host.consumers.is_empty() {
+            host.drop_finished(removed);
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::io::{Reach, Tenant};
 use crate::jetstream::{Alarm, JetStream};
 use crate::pending::{Change, What};
 use crate::publish::failure;
-use crate::stream::config::{Retention, StreamConfig};
+use crate::stream::config::StreamConfig;
 use crate::stream::removed::Removed;
 
 impl JetStream {
@@ -72,8 +72,8 @@ impl JetStream {
                 self.consumer_paused(stream, consumer, until, reach);
                 ("consumer_pause_response", Ok(Some(answer)))
             }
-            What::ResetConsumer(consumer, before, answer) => {
-                self.drop_reset(stream, consumer, *before, reach);
+            What::ResetConsumer(_, _, answer) => {
+                self.drop_unneeded(stream, reach);
                 ("consumer_reset_response", Ok(Some(answer)))
             }
             What::DeleteConsumer(consumer) => {
@@ -131,9 +131,8 @@ impl JetStream {
             }
             What::DeleteMessage(_) => "stream_msg_delete_response",
             What::NewConsumer(consumer, _) => {
-                if let Some(machine) = self.take_out(stream, consumer) {
-                    self.drop_needed(stream, &machine.needing(), reach);
-                }
+                self.take_out(stream, consumer);
+                self.drop_unneeded(stream, reach);
                 "consumer_create_response"
             }
             What::UpdateConsumer(..) => "consumer_create_response",
@@ -182,7 +181,6 @@ impl JetStream {
             .hosts
             .get_mut(&stream)
             .ok_or(errors::STREAM_NOT_FOUND)?;
-        let was_interest = host.stream.config.retention == Retention::Interest;
         host.stream.reconfigure(config);
         let mut removed = Removed::default();
         host.stream.enforce_all(now.wall, &self.ages, &mut removed);
@@ -190,12 +188,9 @@ impl JetStream {
         for attached in host.consumers.values_mut() {
             attached.machine.stream_updated(now, &facts);
         }
-        if !was_interest {
-            host.drop_unneeded(&mut removed);
-        }
-        self.note_volatile(stream);
         self.listen_for_stream(stream);
         self.left(stream, &removed, reach);
+        self.drop_unneeded(stream, reach);
         self.wake_consumers(stream, reach);
         self.watch(stream);
         let host = self.hosts.get(&stream).ok_or(errors::STREAM_NOT_FOUND)?;
@@ -225,7 +220,6 @@ impl JetStream {
         self.timers.cancel(&Alarm::Stream(id));
         self.timers.cancel(&Alarm::Batches(id));
         self.forget_sources(id);
-        self.note_known(id);
         self.forget_reminders_of(id, 0, Seq::MAX);
         self.cache.remove(id, 0, Seq::MAX);
         self.uncount(tenant, host.stream.config.storage, host.counted_bytes);

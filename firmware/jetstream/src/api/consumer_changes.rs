@@ -135,7 +135,6 @@ impl JetStream {
             .consumers
             .get_mut(&consumer)
             .ok_or(errors::CONSUMER_NOT_FOUND)?;
-        let before = attached.machine.needing();
         attached.machine.update(now, config, &view);
         attached.machine.remind_of_rest(now);
         self.note_pusher(id, consumer);
@@ -149,7 +148,7 @@ impl JetStream {
             .look_for_receiver(now, &Ears { reach, tenant });
         let info = self.shown(attached_info(&self.hosts, id, consumer, now)?);
         self.tell_consumer(id, consumer, ConsumerInput::Time, reach);
-        self.drop_needed(id, &before, reach);
+        self.drop_unneeded(id, reach);
         Ok(Some(answer::success("consumer_create_response", &info)))
     }
 
@@ -208,28 +207,13 @@ impl JetStream {
         let answer = answer::success("consumer_reset_response", &Reset { info, reset_seq });
         self.serve_consumer(id, number, reach);
         if is_volatile {
-            self.drop_reset(id, number, before, reach);
+            self.drop_unneeded(id, reach);
             return Ok(Some(answer));
         }
         // Its progress goes with the same batch.
         let what = What::ResetConsumer(number, Box::new(before), answer);
         let change = self.change(call, id, what, stream, consumer);
         self.propose_change(group, Vec::new(), change)
-    }
-
-    /// What a consumer needed before it was reset, and needs no more, leaves.
-    pub(super) fn drop_reset(
-        &mut self,
-        id: StreamId,
-        consumer: ConsumerId,
-        before: Progress,
-        reach: &dyn Reach,
-    ) {
-        let host = self.hosts.get(&id);
-        if let Some(attached) = host.and_then(|host| host.consumers.get(&consumer)) {
-            let needed = attached.machine.needed_at(before);
-            self.drop_needed(id, &needed, reach);
-        }
     }
 
     /// A reset is not kept: the consumer goes on where it was.

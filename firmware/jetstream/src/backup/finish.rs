@@ -162,7 +162,7 @@ impl JetStream {
             host.stream
                 .enforce_all(self.now.wall, &self.ages, &mut removed);
             if host.stream.is_kept_by_interest() && !host.consumers.is_empty() {
-                host.drop_unneeded(&mut removed);
+                host.drop_finished(&mut removed);
             }
         }
         self.left(stream, &removed, reach);

@@ -309,6 +309,31 @@ impl Consumer {
         self.wake = None;
     }
 
+    /// Whether the stream must keep a message for this consumer.
+    // spec: nats-server v2.14.0 server/consumer.go needAck
+    pub(crate) fn needs(&self, seq: Seq, subject: &str) -> bool {
+        if !self.wants(subject) {
+            return false;
+        }
+        let open = if self.config.ack_policy == super::config::AckPolicy::Explicit {
+            seq >= self.progress.next_stream || self.progress.pending.contains_key(&seq)
+        } else {
+            true
+        };
+        (seq > self.progress.floor.stream && open)
+            || self.progress.pending.contains_key(&seq)
+            || self.progress.redelivered.contains_key(&seq)
+    }
+
+    /// Whether its filters name `subject`.
+    pub(crate) fn wants(&self, subject: &str) -> bool {
+        self.filters.is_empty()
+            || self
+                .filters
+                .iter()
+                .any(|filter| frond_subject::matches(filter, subject))
+    }
+
     /// Everything that happens by itself.
     fn tick(&mut self, scene: &Scene<'_>) {
         self.tick_pause(scene);

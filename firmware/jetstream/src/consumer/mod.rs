@@ -18,7 +18,6 @@ mod io;
 mod limits;
 mod machine;
 mod memory;
-mod needing;
 mod outbox;
 mod pausing;
 mod pinning;
@@ -54,7 +53,6 @@ pub(crate) use io::{
     Cause, ConsumerInput, ConsumerOutput, Gone, MessageHead, Messages, Resident, Saving,
 };
 pub(crate) use machine::{Consumer, Ending};
-pub(crate) use needing::Needing;
 pub(crate) use pausing::text_or_zero;
 pub(crate) use progress::Progress;
 pub(crate) use scene::Listening;

@@ -283,57 +283,52 @@ fn a_purge_beyond_the_last_that_is_refused_uses_no_sequence_up() {
     assert!(info.contains(r#""last_seq":2,"#), "{info}");
 }
 
-/// Whoever used a consumer in memory makes it anew, and gets what it has not had.
+/// An ack of what an earlier consumer of that name was given says nothing of the new one.
 #[test]
-fn what_was_there_for_a_consumer_in_memory_waits_for_it() {
+fn a_late_ack_after_a_restart_takes_nothing_from_a_consumer_made_anew() {
+    for policy in ["all", "explicit"] {
+        let mut world = World::new();
+        world.create("I", r#""subjects":["i"],"retention":"interest""#);
+        let config = format!(r#","ack_policy":"{policy}""#);
+        consumer(&mut world, "I", "KEEP", "");
+        consumer(&mut world, "I", "C", &config);
+        for n in 0..10 {
+            world.ask("i", &n.to_string());
+        }
+        let got = pull(&mut world, "I.C", r#"{"batch":10,"no_wait":true}"#);
+        let ack = got.iter().filter_map(|sent| sent.message.reply());
+        let ack = ack.last().unwrap().to_owned();
+        world.ask("$JS.API.CONSUMER.DELETE.I.C", "");
+        consumer(&mut world, "I", "C", &config);
+        world.pass(Duration::from_secs(2));
+        world.restart();
+        world.send(&ack, &[], b"+ACK");
+        world.drain();
+        let got = pull(&mut world, "I.C", r#"{"batch":10,"no_wait":true}"#);
+        let given = got.iter().filter(|sent| sent.message.reply().is_some());
+        assert_eq!(given.count(), 10, "{policy}");
+    }
+}
+
+/// What is left of a consumer in memory does not shut a stream for ever.
+#[test]
+fn a_full_interest_stream_goes_on_after_a_consumer_in_memory_is_gone() {
     let mut world = World::new();
-    world.create("I", r#""subjects":["i"],"retention":"interest""#);
-    consumer(&mut world, "I", "A", "");
+    world.create(
+        "I",
+        r#""subjects":["i"],"retention":"interest","max_msgs":5,"discard":"new""#,
+    );
+    consumer(&mut world, "I", "A", r#","ack_policy":"all""#);
     consumer(&mut world, "I", "B", r#","mem_storage":true"#);
     for n in 0..5 {
         world.ask("i", &n.to_string());
     }
-    assert_eq!(work(&mut world, "A", 5), 5);
-    assert_eq!(work(&mut world, "B", 2), 2);
-    for _ in 0..2 {
-        world.pass(Duration::from_secs(1));
-        world.restart();
-        // Its own client comes first.
-        consumer(&mut world, "I", "A", r#","description":"other""#);
-        consumer(&mut world, "I", "A", "");
-        let info = world.ask("$JS.API.STREAM.INFO.I", "");
-        assert!(info.contains(r#""messages":3,"#), "{info}");
-    }
-    consumer(&mut world, "I", "B", r#","mem_storage":true"#);
-    assert_eq!(work(&mut world, "B", 5), 3);
-    let info = world.ask("$JS.API.STREAM.INFO.I", "");
-    assert!(info.contains(r#""messages":0,"#), "{info}");
-}
-
-/// When all consumers are known again, what a lost drop left behind goes.
-#[test]
-fn what_nobody_is_there_for_goes_once_no_consumer_is_in_memory() {
-    let mut world = World::new();
-    world.create("I", r#""subjects":["i"],"retention":"interest""#);
-    consumer(&mut world, "I", "A", "");
-    consumer(&mut world, "I", "B", r#","mem_storage":true"#);
-    world.ask("i", "x");
-    world.ask("$JS.API.CONSUMER.DELETE.I.B", "");
-    world.pass(Duration::from_secs(1));
-    consumer(&mut world, "I", "A", r#","filter_subject":"other""#);
+    let got = pull(&mut world, "I.A", r#"{"batch":5,"no_wait":true}"#);
+    let ack = got.iter().filter_map(|sent| sent.message.reply()).last();
+    let ack = ack.unwrap().to_owned();
+    world.ask(&ack, "+ACK");
+    world.pass(Duration::from_secs(2));
     world.restart();
-    let info = world.ask("$JS.API.STREAM.INFO.I", "");
-    assert!(info.contains(r#""messages":0,"#), "{info}");
-}
-
-/// Pulls and acknowledges what comes, at most so many; how many that were.
-fn work(world: &mut World, name: &str, batch: usize) -> usize {
-    let body = format!(r#"{{"batch":{batch},"no_wait":true}}"#);
-    let got = pull(world, &format!("I.{name}"), &body);
-    let replies = got.iter().filter_map(|sent| sent.message.reply());
-    let replies: Vec<String> = replies.map(str::to_owned).collect();
-    for reply in &replies {
-        world.ask(reply, "+ACK");
-    }
-    replies.len()
+    let answer = world.ask("i", "new");
+    assert!(!answer.contains("error"), "{answer}");
 }
