@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::binary::Kind;
 use crate::process::{Usage, signal};
 use crate::setup::Setup;
-use crate::wait::wait_for;
+use crate::wait::{wait_for, wait_or};
 
 const READY_BOUND: Duration = Duration::from_secs(20);
 const STOP_BOUND: Duration = Duration::from_secs(10);
@@ -149,6 +149,17 @@ impl Server {
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage::of(self.child.id())
+    }
+
+    /// Waits until the server has logged these words.
+    ///
+    /// # Panics
+    /// When it hasn't within `bound`: with all that it did log.
+    pub fn wait_logged(&self, words: &str, bound: Duration) {
+        let has = || self.log().contains(words).then_some(());
+        wait_or(bound, has, || {
+            format!("{words}; logged is:\n{}", self.log())
+        });
     }
 
     /// What the server has logged since its last start.

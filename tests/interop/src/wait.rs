@@ -5,7 +5,16 @@ use std::time::{Duration, Instant};
 const PAUSE_MS: u64 = 5;
 
 /// Polls `state` until it gives a value; panics, naming `what`, when `bound` has passed.
-pub fn wait_for<T>(what: &str, bound: Duration, mut state: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, bound: Duration, state: impl FnMut() -> Option<T>) -> T {
+    wait_or(bound, state, || what.to_owned())
+}
+
+/// `wait_for`, where what was waited for is told with what there was instead.
+pub(crate) fn wait_or<T>(
+    bound: Duration,
+    mut state: impl FnMut() -> Option<T>,
+    what: impl Fn() -> String,
+) -> T {
     let start = Instant::now();
     loop {
         if let Some(value) = state() {
@@ -13,7 +22,8 @@ pub fn wait_for<T>(what: &str, bound: Duration, mut state: impl FnMut() -> Optio
         }
         assert!(
             start.elapsed() < bound,
-            "waited {bound:?} in vain for: {what}"
+            "waited {bound:?} in vain for: {}",
+            what()
         );
         std::thread::sleep(Duration::from_millis(PAUSE_MS));
     }

@@ -1,5 +1,7 @@
 use data_encoding::BASE64;
+use frond_clock::Instant;
 use frond_config::Ota;
+use frond_ota::limits::SEEN_MAX;
 use frond_runtime::steward::{Letter, Wish};
 use serde_json::{Value, json};
 
@@ -11,6 +13,8 @@ pub(crate) struct Probe {
     subject: String,
     inbox: String,
     round: u64,
+    /// When the round began.
+    since: Instant,
     state: State,
 }
 
@@ -49,6 +53,7 @@ impl Probe {
             subject: format!("$FROND.PROBE.{}", ota.device),
             inbox: format!("{inbox}.a.p"),
             round: 0,
+            since: Instant::START,
             state: State::Idle,
         }
     }
@@ -58,8 +63,14 @@ impl Probe {
         &self.subject
     }
 
+    /// Whether a round is under way that may still succeed: a slow disk takes its time, and what
+    /// comes later than `SEEN_MAX` is of no use to anybody.
+    pub(crate) fn is_under_way(&self, now: Instant) -> bool {
+        self.state != State::Idle && now.since(self.since) < SEEN_MAX
+    }
+
     /// Starts a round; one that is not over has failed.
-    pub(crate) fn begin(&mut self, jetstream: bool) -> (Result<(), String>, Wish) {
+    pub(crate) fn begin(&mut self, now: Instant, jetstream: bool) -> (Result<(), String>, Wish) {
         let before = match self.state {
             State::Idle => Ok(()),
             State::Preparing => Err("JetStream does not answer".to_owned()),
@@ -68,6 +79,7 @@ impl Probe {
             State::Echoing => Err("a message does not come back".to_owned()),
         };
         self.round += 1;
+        self.since = now;
         if !jetstream {
             return (before, self.publish(State::Echoing));
         }
@@ -167,5 +179,59 @@ impl Probe {
 
     fn reply(&self) -> String {
         format!("{}.{}", self.inbox, self.round)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use frond_config::{Nothing, load_text};
+
+    use super::*;
+
+    const KEY: &str = "OBRVK7ZS63QZDELBDVPX52RGQAC4LQZPNLYGIBAKKCZZB63A5LDM5XXQ";
+
+    fn probe() -> Probe {
+        let keys = format!("{{ keys: [{KEY}] }}");
+        let text = format!(
+            "ota {{ store: \"/x\", device: till-7, trust {{ root {keys}, release {keys} }} }}"
+        );
+        let config = load_text(&text, "x.conf", &Nothing).unwrap().config;
+        Probe::new(&config.ota.unwrap(), "_INBOX.x")
+    }
+
+    fn letter(subject: &str, payload: &str) -> Letter {
+        Letter {
+            subject: subject.to_owned(),
+            reply: None,
+            header: Vec::new(),
+            payload: payload.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_slow_disk_has_its_time_and_a_dead_one_is_told_of() {
+        let (mut probe, start) = (probe(), Instant::START);
+        let later = |seconds| start + Duration::from_secs(seconds);
+        assert!(!probe.is_under_way(start));
+        assert_eq!(probe.begin(start, true).0, Ok(()));
+        let step = probe.take(&letter("_INBOX.x.a.p.1", "{}"));
+        assert!(matches!(step, Step::Say(_)), "{step:?}");
+        assert!(probe.is_under_way(later(9)));
+        assert!(!probe.is_under_way(later(10)));
+        let (before, _) = probe.begin(later(10), true);
+        assert_eq!(before, Err("a message is not acknowledged".to_owned()));
+
+        // What comes of the former round changes nothing; the present one is over in its time.
+        let step = probe.take(&letter("_INBOX.x.a.p.1", "{\"seq\":1}"));
+        assert!(matches!(step, Step::None), "{step:?}");
+        probe.take(&letter("_INBOX.x.a.p.2", "{}"));
+        probe.take(&letter("_INBOX.x.a.p.2", "{\"seq\":2}"));
+        let data = BASE64.encode(b"probe 2");
+        let read = json!({ "message": { "data": data } }).to_string();
+        let step = probe.take(&letter("_INBOX.x.a.p.2", &read));
+        assert!(matches!(step, Step::Over(Ok(()))), "{step:?}");
+        assert!(!probe.is_under_way(later(11)));
     }
 }

@@ -39,7 +39,7 @@ fn hub(kind: Kind) -> Server {
 }
 
 fn logged(server: &Server, words: &str) {
-    wait_for(words, BOUND, || server.log().contains(words).then_some(()));
+    server.wait_logged(words, BOUND);
 }
 
 fn command(hub: &Server, words: &[&str]) -> Command {

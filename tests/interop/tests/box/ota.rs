@@ -10,13 +10,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::fleet::Fleet;
-use interop::{Ended, Kind, Server, Setup, free_port, http_get, run, wait_for};
+use interop::{Ended, Kind, Server, Setup, free_port, http_get, run};
 
 /// The box looks around every ten seconds, and more than once.
-const BOUND: Duration = Duration::from_secs(60);
+const BOUND: Duration = Duration::from_secs(120);
 
 fn logged(server: &Server, words: &str) {
-    wait_for(words, BOUND, || server.log().contains(words).then_some(()));
+    server.wait_logged(words, BOUND);
 }
 
 #[test]

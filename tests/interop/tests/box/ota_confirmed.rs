@@ -23,7 +23,7 @@ const BACK: Duration = Duration::from_secs(40);
 const KEY: &str = "$KV.FROND_CONFIG.confirm.till-7";
 
 fn logged(server: &Server, words: &str) {
-    wait_for(words, BOUND, || server.log().contains(words).then_some(()));
+    server.wait_logged(words, BOUND);
 }
 
 /// A hub that signs, and one with the same data that does not.

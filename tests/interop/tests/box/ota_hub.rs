@@ -5,7 +5,8 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
-    reason = "tests fail by panicking, and write files"
+    clippy::print_stdout,
+    reason = "tests fail by panicking, write files, and print what took how long"
 )]
 
 use std::path::Path;
@@ -23,7 +24,7 @@ pub(crate) const SOURCE: &str =
     "source { bucket: FROND_CONFIG, domain: hub, registry: FROND_FLEET }";
 
 fn logged(server: &Server, words: &str) {
-    wait_for(words, BOUND, || server.log().contains(words).then_some(()));
+    server.wait_logged(words, BOUND);
 }
 
 pub(crate) fn hub(kind: Kind) -> (Server, u16) {

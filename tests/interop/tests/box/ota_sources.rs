@@ -21,7 +21,7 @@ const BOUND: Duration = Duration::from_secs(60);
 const BUNDLE_BYTES_MAX: usize = 512 * 1024;
 
 fn logged(server: &Server, words: &str) {
-    wait_for(words, BOUND, || server.log().contains(words).then_some(()));
+    server.wait_logged(words, BOUND);
 }
 
 /// A web server for a folder, by somebody else.

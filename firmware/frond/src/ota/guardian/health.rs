@@ -21,22 +21,27 @@ impl Guardian {
             return;
         }
         match &self.own_client {
-            Ok(()) => {
-                let jetstream = self.sight.as_ref().is_some_and(|it| it.jetstream);
-                let (before, wish) = self.probe.begin(jetstream);
-                self.out.push_back(wish);
-                let on_trial = self.on_trial();
-                let of = core::mem::replace(&mut self.probed, on_trial);
-                if before.is_err() {
-                    self.health(now, of, Check::Probe, before);
-                }
-            }
+            Ok(()) => self.begin_probe(now),
             Err(why) => {
                 let why = format!("the box cannot log in at itself: {why}");
                 for check in [Check::Probe, Check::Hub] {
                     self.health(now, self.on_trial(), check, Err(why.clone()));
                 }
             }
+        }
+    }
+
+    fn begin_probe(&mut self, now: Now) {
+        let on_trial = self.on_trial();
+        if self.probed == on_trial && self.probe.is_under_way(now.mono) {
+            return;
+        }
+        let jetstream = self.sight.as_ref().is_some_and(|it| it.jetstream);
+        let (before, wish) = self.probe.begin(now.mono, jetstream);
+        self.out.push_back(wish);
+        let of = core::mem::replace(&mut self.probed, on_trial);
+        if before.is_err() {
+            self.health(now, of, Check::Probe, before);
         }
     }
 
@@ -144,6 +149,8 @@ impl Guardian {
             self.out.push_back(Wish::Say(Loud::Warn, text));
         }
         self.own_client = Err(why);
+        // What it had asked for is not answered any more.
+        self.probed = None;
         self.look_at = now.mono;
     }
 }
