@@ -11,7 +11,7 @@ use frond_ledger::Record;
 use crate::io::Tenant;
 use crate::jetstream::JetStream;
 
-/// One of those of an account: the subjects of each stream, by its name.
+/// Their subjects, by the names of account and stream.
 pub(crate) type Forwarded = BTreeMap<(Box<str>, Box<str>), Vec<String>>;
 
 /// Before the name of an account and, behind a slash, of a stream.
