@@ -1,6 +1,5 @@
 //! What people do with a box: look at its sensors, and hold its button.
 
-use std::path::Path;
 use std::time::Duration;
 
 use interop::{Browser, free_port, http_get, wait_for};
@@ -122,8 +121,24 @@ fn sensors_are_on_the_status_page_with_what_they_said_before() {
 const BUTTON: &str =
     "button { line: \"file:button\", active_low: false, debounce: \"1ms\", hold: \"3s\" }";
 
-fn released(sys: &Path) {
-    std::fs::write(sys.join("button"), "0\n").unwrap();
+/// A box whose button is released, and known to be: one that is pressed at the first look counts as
+/// stuck.
+fn with_button(more: &str) -> Shop {
+    let http = format!("127.0.0.1:{}", free_port());
+    let it = Shop::start(&format!("http: \"{http}\"\n{more}"), BUTTON, |_| {});
+    let is_missed = || {
+        let findings = status(&http)["findings"].clone();
+        let mut all = findings.as_array().into_iter().flatten();
+        all.any(|it| it["code"] == "button_fault")
+    };
+    wait_for("the button to be missed", BOUND, || {
+        is_missed().then_some(())
+    });
+    let_go(&it);
+    wait_for("the button to be looked at", BOUND, || {
+        (!is_missed()).then_some(())
+    });
+    it
 }
 
 fn press(it: &Shop) {
@@ -144,7 +159,7 @@ fn logged(it: &Shop, words: &str) {
 fn a_button_that_is_held_asks_for_the_rescue_configuration() {
     let fleet = Fleet::new();
     let ota = fleet.block("").replace("$DIR/ota", "$DIR/keeper");
-    let it = Shop::start(&ota, BUTTON, released);
+    let it = with_button(&ota);
     let mut events = Listener::on(&it, "appliance.button");
     // One that is let go in time changes nothing.
     press(&it);
@@ -162,7 +177,7 @@ fn a_button_that_is_held_asks_for_the_rescue_configuration() {
 
 #[test]
 fn a_button_without_a_rescue_configuration_changes_nothing() {
-    let it = Shop::start("", BUTTON, released);
+    let it = with_button("");
     let mut events = Listener::on(&it, "appliance.button");
     press(&it);
     events.until(|json| json["press"] == "held");
