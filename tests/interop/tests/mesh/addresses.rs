@@ -89,9 +89,12 @@ fn seen(at: &str) -> Option<String> {
     Some(info["client_ip"].as_str().unwrap_or("-").to_owned())
 }
 
+/// A listener, an address of this machine, and who is seen there.
+type Seen = (&'static str, &'static str, Option<String>);
+
 /// For each listener of a server on `host` and each of this machine's own addresses: who it sees.
 /// Then whether its log names a caller as one does who calls back.
-fn reached(kind: Kind, host: &str) -> (Vec<(&'static str, &'static str, Option<String>)>, bool) {
+fn reached(kind: Kind, host: &str) -> (Vec<Seen>, bool) {
     let ports = [(); 6].map(|()| free_port());
     let [clients, leafs, routes, gateways, sockets, monitor] = ports;
     let config = format!(
