@@ -84,7 +84,12 @@ impl Broker {
             self.log_connection(slot, Level::Error, "message headers not supported");
             return self.begin_close(slot, "Protocol Violation", Ending::Wanted);
         }
-        for traffic in [traffic, &mut self.totals.traffic] {
+        // spec: nats-server v2.15.1 server/client.go `processInboundClientMsg`: before it is
+        // looked at whether it may be sent.
+        let of_account = self.accounts.get_mut(account.0 as usize);
+        let of_account = of_account.map(|state| &mut state.traffic);
+        let all = [Some(traffic), Some(&mut self.totals.traffic), of_account];
+        for traffic in all.into_iter().flatten() {
             traffic.in_msgs += 1;
             traffic.in_bytes += bytes;
         }
@@ -242,21 +247,19 @@ impl Broker {
         taken
     }
 
-    /// What came from somebody else counts for the account it was said in, and what came from
-    /// another server there too.
+    /// What came from another server counts for the account it was said in, and by the kind of
+    /// that server there too. What a client says was counted when it came.
     fn count_in(&mut self, publication: &Publication<'_>) {
         if publication.hop.is_some() {
             return;
         }
-        let peer = match publication.origin {
-            Origin::Internal => return,
-            Origin::Client { .. } => None,
-            Origin::Link(link) => Some(self.link_kind(link)),
+        let Origin::Link(link) = publication.origin else {
+            return;
         };
+        let kind = self.link_kind(link);
         let bytes = publication.message.body_bytes() as u64;
         if let Some(state) = self.account_state(publication.account) {
-            let by_peer = peer.map(|kind| state.by_peer.of(kind));
-            for traffic in [Some(&mut state.traffic), by_peer].into_iter().flatten() {
+            for traffic in [&mut state.traffic, state.by_peer.of(kind)] {
                 traffic.in_msgs += 1;
                 traffic.in_bytes += bytes;
             }

@@ -24,6 +24,18 @@ fn world(permissions: Permissions) -> (World, Conn, Conn) {
 }
 
 #[test]
+fn what_is_refused_came_all_the_same() {
+    let (mut world, _, p) = world(Permissions {
+        publish: rules(&["ok"], &[]),
+        ..Permissions::default()
+    });
+    world.say(p, "PUB ok 2\r\nab\r\nPUB no 3\r\nabc\r\n");
+    let account = world.broker.client(p).unwrap().account.unwrap();
+    let view = world.broker.account_view(account).unwrap();
+    assert_eq!((view.traffic.in_msgs, view.traffic.in_bytes), (2, 5));
+}
+
+#[test]
 fn what_is_not_allowed_is_refused_and_named() {
     let (mut world, a, p) = world(Permissions {
         publish: rules(&["ok.>"], &["ok.no"]),
