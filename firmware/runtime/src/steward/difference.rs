@@ -2,27 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use frond_config::{Config, changes};
+use frond_config::{Change, Config, changes};
 
 /// Lines about listeners, hubs, accounts and users, and how it can be taken.
 #[must_use]
 pub(super) fn lines(old: &Config, new: &Config) -> Vec<String> {
     let mut lines = Vec::new();
     match changes(old, new) {
-        Ok(changes) => {
-            let options = changes.options.iter().map(|change| change.option.name());
-            lines.extend(options.map(|name| format!("changes while it runs: {name}")));
-            if !changes.remotes.is_empty() {
+        Ok(found) => {
+            let before = changes(new, old).map(|it| it.options);
+            let before = before.unwrap_or_default();
+            let options = found.options.iter();
+            lines.extend(options.map(|change| live(change, &before)));
+            if !found.remotes.is_empty() {
                 lines.push("changes while it runs: hubs".to_owned());
             }
         }
         Err(why) => lines.push(format!("needs a restart: {why}")),
     }
-    compare("listener", &listeners(old), &listeners(new), &mut lines);
+    listen(&listeners(old), &listeners(new), &mut lines);
     compare("hub", &hubs(old), &hubs(new), &mut lines);
     compare("account", &accounts(old), &accounts(new), &mut lines);
     compare("user", &users(old), &users(new), &mut lines);
     lines
+}
+
+/// An option that is taken over, with what it is and was unless that is long or secret.
+fn live(change: &Change, before: &[Change]) -> String {
+    let was = before.iter().find(|it| it.option == change.option);
+    let was = was.filter(|was| !was.value.is_empty() && was.value != change.value);
+    let was = was.map_or_else(String::new, |was| format!(" (now {})", was.value));
+    format!("changes while it runs: {change}{was}")
 }
 
 fn compare(
@@ -40,6 +50,21 @@ fn compare(
     }
     let gone = old.keys().filter(|name| !new.contains_key(*name));
     lines.extend(gone.map(|name| format!("{what} {name}: removed")));
+}
+
+/// `compare`, with where they listen.
+fn listen(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>, lines: &mut Vec<String>) {
+    for (name, is) in new {
+        match old.get(name) {
+            None => lines.push(format!("listener {name}: added on {is}")),
+            Some(was) if was != is => {
+                lines.push(format!("listener {name}: changed to {is} (now {was})"));
+            }
+            Some(_) => {}
+        }
+    }
+    let gone = old.iter().filter(|(name, _)| !new.contains_key(*name));
+    lines.extend(gone.map(|(name, was)| format!("listener {name}: removed (now {was})")));
 }
 
 pub(super) fn listeners(config: &Config) -> BTreeMap<String, String> {
@@ -96,4 +121,40 @@ fn users(config: &Config) -> BTreeMap<String, String> {
         users.insert(user.clone(), may);
     }
     users
+}
+
+#[cfg(test)]
+mod tests {
+    use frond_config::{Nothing, load_text};
+
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        load_text(text, "x.conf", &Nothing).unwrap().config
+    }
+
+    #[test]
+    fn what_changes_is_told_with_its_values_and_without_secrets() {
+        let old = config("max_payload: 1000\nauthorization { user: a, password: old-secret }");
+        let new = config(
+            "max_payload: 2000\nauthorization { user: a, password: new-secret }\n\
+             port: 4333\nhttp: \"127.0.0.1:8222\"",
+        );
+        let told = lines(&old, &new).join("\n");
+        for line in [
+            "listener clients: changed to 0.0.0.0:4333 (now 0.0.0.0:4222)",
+            "listener monitoring: added on 127.0.0.1:8222",
+        ] {
+            assert!(told.contains(line), "{line}: {told}");
+        }
+        let new = config("max_payload: 2000\nauthorization { user: a, password: new-secret }");
+        let told = [told, lines(&old, &new).join("\n")].join("\n");
+        for line in [
+            "changes while it runs: max_payload = 2000 (now 1000)",
+            "changes while it runs: authorization password\n",
+        ] {
+            assert!(told.contains(line), "{line}: {told}");
+        }
+        assert!(!told.contains("secret"), "{told}");
+    }
 }
