@@ -7,12 +7,28 @@ use std::path::Path;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
+use tokio::task::spawn_local;
 
 use crate::limits::CONTROL_LINE_BYTES_MAX;
 
-/// A question, and where its answer goes.
-pub(super) type Question = (String, oneshot::Sender<String>);
+/// A question, and who waits for its answer.
+pub(super) type Question = (String, Asker);
+
+/// Somebody who asked.
+#[derive(Debug)]
+pub(super) struct Asker(UnixStream);
+
+impl Asker {
+    /// Answers at once: what is answered may be that this process is replaced now.
+    pub(super) fn answer(mut self, text: &str) {
+        let line = format!("{text}\n").into_bytes();
+        let written = self.0.try_write(&line).unwrap_or(0);
+        let rest = line.get(written..).unwrap_or_default().to_vec();
+        if !rest.is_empty() {
+            spawn_local(async move { self.0.write_all(&rest).await });
+        }
+    }
+}
 
 /// Only the user the server runs as may ask.
 ///
@@ -29,11 +45,11 @@ pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
 /// Until the task is aborted.
 pub(super) async fn serve(listener: UnixListener, questions: UnboundedSender<Question>) {
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::task::spawn_local(answer(stream, questions.clone()));
+        spawn_local(ask(stream, questions.clone()));
     }
 }
 
-async fn answer(mut stream: UnixStream, questions: UnboundedSender<Question>) {
+async fn ask(mut stream: UnixStream, questions: UnboundedSender<Question>) {
     let mut line = Vec::new();
     while !line.ends_with(b"\n") {
         match stream.read_buf(&mut line).await {
@@ -42,11 +58,8 @@ async fn answer(mut stream: UnixStream, questions: UnboundedSender<Question>) {
         }
     }
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-    let (answer_in, answer) = oneshot::channel();
-    if questions.send((line, answer_in)).is_err() {
-        return;
-    }
-    if let Ok(text) = answer.await {
-        let _ = stream.write_all(format!("{text}\n").as_bytes()).await;
+    if stream.writable().await.is_ok() {
+        // Where nobody takes questions any more its stream is closed.
+        let _ = questions.send((line, Asker(stream)));
     }
 }

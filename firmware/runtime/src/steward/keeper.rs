@@ -3,10 +3,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_local};
 
-use super::control::{self, Question};
+use super::control::{self, Asker, Question};
 use super::worker::{self, Work};
 use super::{Loud, News, Steward, Taken, Text, Wish, brought, check, own_line, sight, talk};
 use crate::Product;
@@ -27,7 +26,7 @@ pub(crate) struct Keeper<'s> {
     questions: UnboundedReceiver<Question>,
     words: UnboundedSender<Vec<u8>>,
     todo: UnboundedSender<Work>,
-    asking: HashMap<u64, oneshot::Sender<String>>,
+    asking: HashMap<u64, Asker>,
     next_ask: u64,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -117,10 +116,10 @@ impl<'s> Keeper<'s> {
         tokio::select! {
             biased;
             Some(news) = self.news.recv() => news,
-            Some((line, answer)) = self.questions.recv() => {
+            Some((line, asker)) = self.questions.recv() => {
                 let ask = self.next_ask;
                 self.next_ask += 1;
-                self.asking.insert(ask, answer);
+                self.asking.insert(ask, asker);
                 News::Asked(ask, line)
             }
             () = wake => News::Time,
@@ -174,8 +173,8 @@ impl<'s> Keeper<'s> {
                 Wish::Say(Loud::Info, text) => tracing::info!("{text}"),
                 Wish::Say(Loud::Warn, text) => tracing::warn!("{text}"),
                 Wish::Answer(ask, text) => {
-                    if let Some(answer) = self.asking.remove(&ask) {
-                        let _ = answer.send(text);
+                    if let Some(asker) = self.asking.remove(&ask) {
+                        asker.answer(&text);
                     }
                 }
             }

@@ -113,7 +113,7 @@ fn people_at_a_box_that_runs_change_it() {
     says(
         server,
         &["diff", &first],
-        "changes while it runs: max_payload",
+        "changes while it runs: max_payload = 2000000 (now 1048576)",
     );
     let forged = server.dir().join("x.frond");
     std::fs::write(&forged, it.fleet.forged(9, PLAIN)).unwrap();
@@ -133,6 +133,29 @@ fn people_at_a_box_that_runs_change_it() {
         &["rescue", "--keep"],
         "version 1 is the rescue configuration",
     );
+}
+
+#[test]
+fn people_at_a_box_are_answered_also_where_it_starts_anew() {
+    let it = Still::start();
+    let server = &it.server;
+    let on = |version: u64| {
+        let monitor = format!("http: \"127.0.0.1:{}\"\n", free_port());
+        it.put(version, &monitor)
+    };
+    for version in 1..=3 {
+        let told = format!("version {version} is on trial for 30 s");
+        says(server, &["apply", &on(version)], &told);
+        let before = format!("version {version} runs on trial");
+        logged(server, &before);
+        says(
+            server,
+            &["confirm"],
+            &format!("version {version} is confirmed"),
+        );
+    }
+    says(server, &["rescue"], "is on trial for 30 s");
+    logged(server, "the box's own file is confirmed");
 }
 
 #[test]
