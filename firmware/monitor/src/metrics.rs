@@ -39,7 +39,10 @@ pub(crate) struct Documents {
 /// All of it as text.
 pub(crate) fn text(documents: &Documents) -> String {
     let mut out = Exposition::default();
-    let server = Labels::of(&[("server_id", str_of(&documents.varz, "server_id"))]);
+    let name = str_of(&documents.varz, "server_name");
+    // As with the exporter's `-use_internal_server_name`: an id is another one after each start,
+    // and each start would be new series.
+    let server = Labels::of(&[("server_id", name)]);
     flat::add(&mut out, "gnatsd_varz", &server, &documents.varz);
     flat::add(&mut out, "gnatsd_subsz", &server, &documents.subsz);
     flat::add(&mut out, "gnatsd_routez", &server, &documents.routez);
@@ -48,7 +51,6 @@ pub(crate) fn text(documents: &Documents) -> String {
     accounts::accstatz(&mut out, &server, &documents.accstatz);
     accounts::accountz(&mut out, &server, &documents.accounts);
     health(&mut out, &server, &documents.healthz);
-    let name = str_of(&documents.varz, "server_name");
     streams::jsz(&mut out, &server, name, &documents.jsz);
     own::add(&mut out, &server, documents);
     out.text()

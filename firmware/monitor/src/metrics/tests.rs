@@ -14,7 +14,7 @@ fn the_names_of_the_exporter_are_there_with_its_labels() {
     let world = lively();
     let text = world.page("/metrics").unwrap().body;
     let varz = world.document("/varz");
-    let id = varz["server_id"].as_str().unwrap();
+    let id = varz["server_name"].as_str().unwrap();
     for wanted in [
         format!("gnatsd_varz_connections{{server_id=\"{id}\"}} 1"),
         format!("gnatsd_varz_version{{server_id=\"{id}\",value=\"2.15.1\"}} 1"),
@@ -77,7 +77,7 @@ fn the_text_is_well_formed() {
 #[test]
 fn labels_are_escaped_and_names_joined() {
     let documents = Documents {
-        varz: serde_json::json!({"server_id": "a\"\\\nb", "x": {"/y": {"z_": 1}}, "list": [1], "on": true, "leaf": {"port": 1}}),
+        varz: serde_json::json!({"server_name": "a\"\\\nb", "x": {"/y": {"z_": 1}}, "list": [1], "on": true, "leaf": {"port": 1}}),
         ..Documents::default()
     };
     let text = text(&documents);
