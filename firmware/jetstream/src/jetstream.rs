@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use frond_clock::{Ages, Instant, Now, Rng, Timers};
 use frond_ledger::{
-    ConsumerId, DiskFault, Fetched, Receipt, Recovered, RecoveredStream, Seq, StreamId, Ticket,
+    ConsumerId, DiskFault, Receipt, Recovered, RecoveredStream, Seq, StreamId, Ticket,
 };
 use frond_wire::MessageBuf;
 
@@ -121,6 +121,8 @@ pub(crate) enum Alarm {
     Snapshot(SnapshotId),
     /// No more of a backup comes.
     Restore(RestoreId),
+    /// What could not be read is tried again.
+    Read(Ticket),
 }
 
 /// Numbers given so far. The disk remembers the highest: none is given again, also not after a
@@ -427,13 +429,6 @@ impl JetStream {
         }
     }
 
-    fn fetched(&mut self, ticket: Ticket, fetched: Fetched, reach: &dyn Reach) {
-        if let Some((stream, purpose, fetched)) = self.fetches.take(ticket, fetched) {
-            self.notice_lost(stream, &fetched.missing, reach);
-            self.use_fetched(purpose, fetched, reach);
-        }
-    }
-
     fn time(&mut self, reach: &dyn Reach) {
         if self
             .journal
@@ -460,6 +455,7 @@ impl JetStream {
                 Alarm::Feed(feed) => self.wake_feed(feed, reach),
                 Alarm::Snapshot(id) => self.snapshot_waited(id, reach),
                 Alarm::Restore(id) => self.restore_waited(id, reach),
+                Alarm::Read(ticket) => self.read_again(ticket, reach),
             }
         }
     }

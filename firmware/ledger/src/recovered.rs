@@ -88,6 +88,8 @@ pub struct Query {
     pub stream: StreamId,
     /// Which messages.
     pub seqs: Vec<Seq>,
+    /// What [`Fetched::tries`] said when they could not be read before; `None`: nobody asked.
+    pub again: Option<u32>,
 }
 
 /// The answer to a [`Query`], in its order.
@@ -95,8 +97,12 @@ pub struct Query {
 pub struct Fetched {
     /// What was found.
     pub messages: Vec<Stored>,
-    /// What is not there, or cannot be read.
+    /// What is not there, or is damaged.
     pub missing: Vec<Seq>,
+    /// What could not be read now: the medium failed, and may have it when it is asked again.
+    pub unread: Vec<Seq>,
+    /// How often in a row the medium was there and those did not come.
+    pub tries: u32,
 }
 
 /// One message read back.

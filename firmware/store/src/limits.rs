@@ -92,6 +92,9 @@ pub const PACKED_GROUP_BYTES: usize = 8 * 1024;
 /// Groups that a block of bodies is read as, at most.
 pub const PACKED_GROUPS_MAX: usize = 256;
 
+/// How often the medium is asked for what it does not give, until that counts as lost.
+pub const READ_TRIES: u32 = 5;
+
 /// Bytes of folded messages that are looked through in a second, at most.
 pub const SCRUB_BYTES_PER_SECOND: i64 = 512 * 1024;
 

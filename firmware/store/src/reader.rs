@@ -9,6 +9,7 @@ use crate::block::{decode_bodies, decode_body, decode_places};
 use crate::coding::unseal;
 use crate::counters::{Counters, Counts};
 use crate::delta::Answer;
+use crate::limits::READ_TRIES;
 use crate::packed::unpack;
 use crate::ranges::Ranges;
 use crate::scrub::Scrubber;
@@ -28,7 +29,8 @@ impl Reader {
         Self { shared }
     }
 
-    /// Reads messages. What is gone or cannot be read is `missing`.
+    /// Reads messages. What is gone or damaged is `missing`; what the medium does not give is so
+    /// only after it was asked several times, for that may pass.
     #[must_use]
     pub fn fetch(&self, query: &Query) -> Fetched {
         let mut answers = Vec::with_capacity(query.seqs.len());
@@ -44,13 +46,23 @@ impl Reader {
                 answers.push((seq, answer));
             }
         }
-        let mut found = self.fetch_older(query.stream, &older).into_iter();
-        let mut fetched = Fetched::default();
+        let (found, tries) = self.fetch_older(query, &older);
+        let mut found = found.into_iter();
+        let mut fetched = Fetched {
+            tries,
+            ..Fetched::default()
+        };
         for (seq, answer) in answers {
             let stored = match answer {
                 Answer::Here(stored) => Some(stored),
                 Answer::Gone => None,
-                Answer::Before => found.next().flatten(),
+                Answer::Before => {
+                    let Some(stored) = found.next() else {
+                        fetched.unread.push(seq);
+                        continue;
+                    };
+                    stored
+                }
             };
             match stored {
                 Some(stored) => fetched.messages.push(stored),
@@ -78,11 +90,13 @@ impl Reader {
         Scrubber::new(Arc::clone(&self.shared))
     }
 
-    /// One answer for each of `seqs`, from the block store.
-    fn fetch_older(&self, stream: StreamId, seqs: &[Seq]) -> Vec<Option<Stored>> {
+    /// One answer for each of `seqs`, from the block store, as far as it can be read now; and how
+    /// often the next ones were tried.
+    fn fetch_older(&self, query: &Query, seqs: &[Seq]) -> (Vec<Option<Stored>>, u32) {
         if seqs.is_empty() {
-            return Vec::new();
+            return (Vec::new(), 0);
         }
+        let stream = query.stream;
         let mut found = Vec::with_capacity(seqs.len());
         let mut bad = BTreeSet::new();
         while found.len() < seqs.len() {
@@ -90,18 +104,41 @@ impl Reader {
             let mut attempt = Attempt::default();
             let read = self.shared.blocks.read(|read| {
                 attempt = Attempt::default();
-                attempt.fetch(read, stream, rest, &bad)
+                let done = attempt.fetch(read, stream, rest, &bad);
+                if matches!(done, Err(redb::Error::PreviousIo)) {
+                    // Of another read: this block was not tried.
+                    attempt.block = None;
+                }
+                done
             });
             Counters::add(&self.shared.counters.blocks_read, attempt.blocks);
             found.append(&mut attempt.found);
             if let Err(error) = read {
+                let tries = attempt.block.map_or(0, |_| query.again.unwrap_or(0) + 1);
+                if is_of_medium(&error) && tries < READ_TRIES {
+                    if query.again.is_none() {
+                        tracing::warn!(stream = stream.0, %error, "messages cannot be read now");
+                    }
+                    return (found, tries);
+                }
                 tracing::error!(stream = stream.0, %error, "messages cannot be read");
                 // Only those that lie where it failed.
                 bad.extend(attempt.block);
                 found.push(None);
             }
         }
-        found
+        (found, 0)
+    }
+}
+
+/// Whether the way to the file failed, or a sector of it, and not what it says: that may pass.
+pub(crate) fn is_of_medium(error: &redb::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
+    #[expect(clippy::wildcard_enum_match_arm, reason = "redb's enum is open")]
+    match error {
+        redb::Error::Io(error) => !matches!(error.kind(), InvalidData | UnexpectedEof),
+        redb::Error::PreviousIo | redb::Error::DatabaseClosed => true,
+        _ => false,
     }
 }
 

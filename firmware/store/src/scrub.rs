@@ -8,8 +8,10 @@ use redb::ReadTransaction;
 
 use crate::block::decode_heads;
 use crate::counters::Counters;
-use crate::limits::{SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX};
-use crate::reader::check_block;
+use crate::limits::{
+    READ_TRIES, SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX,
+};
+use crate::reader::{check_block, is_of_medium};
 use crate::shared::Shared;
 use crate::tables::{self, parse_block_key, stream_key};
 
@@ -21,6 +23,8 @@ pub struct Scrubber {
     pass: Pass,
     /// Bytes that may be read now; below zero what a large block took too much.
     credit_bytes: i64,
+    /// How often the block that is next could not be read.
+    tries: u32,
 }
 
 /// Messages of one stream that cannot be read any more.
@@ -46,6 +50,7 @@ impl Scrubber {
             shared,
             pass: Pass::After(Vec::new()),
             credit_bytes: 0,
+            tries: 0,
         }
     }
 
@@ -69,12 +74,21 @@ impl Scrubber {
         {
             let after = after.clone();
             let shared = Arc::clone(&self.shared);
-            match shared.blocks.read(|read| next_block(read, &after)) {
+            let is_last_try = self.tries + 1 >= READ_TRIES;
+            match shared
+                .blocks
+                .read(|read| next_block(read, &after, is_last_try))
+            {
                 Ok(Some(block)) => self.take(block, &mut found),
                 Ok(None) => self.end(now),
                 // It is no pass: what comes after it was not looked at.
+                Err(error) if is_of_medium(&error) && !is_last_try => {
+                    self.tries += 1;
+                    return found;
+                }
                 Err(error) => {
                     tracing::error!(%error, "the block store cannot be read through");
+                    self.tries = 0;
                     self.pass = Pass::Rest(Duration::ZERO);
                 }
             }
@@ -93,6 +107,7 @@ impl Scrubber {
             let seqs = block.seqs;
             found.push(Unreadable { stream, seqs });
         }
+        self.tries = 0;
         self.pass = Pass::After(block.key);
     }
 
@@ -112,8 +127,13 @@ struct Block {
     seqs: Vec<Seq>,
 }
 
-/// The block after the one with that key, looked through.
-fn next_block(read: &ReadTransaction, after: &[u8]) -> Result<Option<Block>, redb::Error> {
+/// The block after the one with that key, looked through. What the medium does not give is lost at the
+/// last try.
+fn next_block(
+    read: &ReadTransaction,
+    after: &[u8],
+    is_last_try: bool,
+) -> Result<Option<Block>, redb::Error> {
     use core::ops::Bound::{Excluded, Unbounded};
     let heads = read.open_table(tables::HEADS)?;
     let next = heads.range::<&[u8]>((Excluded(after), Unbounded))?.next();
@@ -138,8 +158,9 @@ fn next_block(read: &ReadTransaction, after: &[u8]) -> Result<Option<Block>, red
                 bytes += checked.bytes;
                 seqs = checked.unreadable;
             }
-            // Of another read: this one is tried again.
+            // Of another read, or it may pass: it is tried again.
             Err(error @ redb::Error::PreviousIo) => return Err(error),
+            Err(error) if is_of_medium(&error) && !is_last_try => return Err(error),
             // Where the bodies cannot be reached all of them are lost, and the next are not.
             Err(error) => {
                 tracing::error!(%error, stream = stream.0, first, "a block cannot be read");

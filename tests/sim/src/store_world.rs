@@ -208,7 +208,11 @@ impl<R: Rig> StoreWorld<R> {
         };
         for (&stream, model) in &self.model.streams {
             let seqs = model.messages.keys().copied().collect();
-            let fetched = open.reader.fetch(&frond_ledger::Query { stream, seqs });
+            let fetched = open.reader.fetch(&frond_ledger::Query {
+                stream,
+                seqs,
+                again: None,
+            });
             let same = fetched
                 .messages
                 .into_iter()

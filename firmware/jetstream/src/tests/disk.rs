@@ -18,6 +18,8 @@ pub(super) struct Disk {
     pub(super) damage: Vec<Damage>,
     /// What cannot be read, until it can.
     unreadable: Vec<(StreamId, Stored)>,
+    /// Nothing can be read of it now.
+    pub(super) fails: bool,
     pub(super) commits: usize,
 }
 
@@ -182,6 +184,10 @@ impl Disk {
 
     pub(super) fn fetch(&self, query: &Query) -> Fetched {
         let mut fetched = Fetched::default();
+        if self.fails {
+            fetched.unread.clone_from(&query.seqs);
+            return fetched;
+        }
         for seq in &query.seqs {
             let stream = self.streams.get(&query.stream);
             match stream.and_then(|stream| stream.messages.get(seq)) {

@@ -1,5 +1,9 @@
 //! Messages that cannot be read.
 
+use std::time::Duration;
+
+use frond_wire::{Message, MessageBuf};
+
 use super::world::{TENANT, World};
 use crate::Facts;
 
@@ -54,4 +58,51 @@ fn what_the_disk_finds_unreadable_by_itself_is_told_before_anybody_reads_it() {
     let info = world.ask("$JS.API.STREAM.INFO.S", "");
     let lost = r#""lost":{"msgs":[2],"bytes":0}"#;
     assert!(info.contains(lost), "{info}");
+}
+
+/// Whoever waits for a message that cannot be read now goes on waiting: skipped, it would never be
+/// delivered.
+#[test]
+fn a_medium_that_fails_for_a_moment_costs_nobody_a_message() {
+    let mut world = World::with(Facts {
+        body_cache_bytes: 0,
+        ..Facts::default()
+    });
+    world.create("S", r#""subjects":["s.*"],"retention":"interest""#);
+    let config = r#"{"stream_name":"S","config":{"durable_name":"C","ack_policy":"none"}}"#;
+    world.ask("$JS.API.CONSUMER.CREATE.S.C", config);
+    for _ in 0..3 {
+        world.ask("s.a", "x");
+    }
+    world.disk.fails = true;
+    world.listen("_INBOX.c");
+    let before = world.sent.len();
+    let pull = r#"{"batch":3,"expires":60000000000}"#;
+    world.route(MessageBuf::copy_of(&Message {
+        subject: "$JS.API.CONSUMER.MSG.NEXT.S.C",
+        reply: Some("_INBOX.c"),
+        header: &[],
+        payload: pull.as_bytes(),
+    }));
+    let asked = world.send("$JS.API.STREAM.MSG.GET.S", &[], br#"{"seq":2}"#);
+    world.drain();
+    for _ in 0..4 {
+        world.pass(Duration::from_secs(1));
+    }
+    assert_eq!((world.sent.len(), world.answer(asked)), (before, None));
+    world.pass(Duration::from_secs(1));
+    let refused = world.answer(asked).unwrap();
+    assert!(refused.contains(r#""err_code":10023"#), "{refused}");
+    world.disk.fails = false;
+    let before = world.sent.len();
+    world.pass(Duration::from_secs(1));
+    let came = world.sent.iter().skip(before);
+    assert_eq!(came.filter(|sent| sent.to == "_INBOX.c").count(), 3);
+    let told = world
+        .logs
+        .iter()
+        .filter(|log| log.contains("the medium fails"));
+    assert_eq!(told.count(), 1, "{:?}", world.logs);
+    let info = world.ask("$JS.API.STREAM.INFO.S", "");
+    assert!(!info.contains("\"lost\""), "{info}");
 }

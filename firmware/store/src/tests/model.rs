@@ -434,6 +434,7 @@ impl Run {
         let fetched = self.store.as_ref().unwrap().reader.fetch(&Query {
             stream,
             seqs: (1..=model.last + 1).collect(),
+            again: None,
         });
         let bodies: BTreeMap<_, _> = fetched
             .messages

@@ -87,11 +87,25 @@ pub(super) fn write<D: Disk>(store: &mut Store<D>, records: Vec<Record>) -> Resu
     commit(&mut store.writer, &[batch]).map(|receipts| assert_eq!(receipts.len(), 1))
 }
 
-pub(super) fn fetch<D: Disk>(store: &Store<D>, seqs: &[Seq]) -> Fetched {
+pub(super) fn ask<D: Disk>(store: &Store<D>, seqs: &[Seq], again: Option<u32>) -> Fetched {
     store.reader.fetch(&Query {
         stream: S,
         seqs: seqs.to_vec(),
+        again,
     })
+}
+
+/// Until nothing is left that may come, as far as the medium is there at all.
+pub(super) fn fetch<D: Disk>(store: &Store<D>, seqs: &[Seq]) -> Fetched {
+    let mut fetched = ask(store, seqs, None);
+    while fetched.tries > 0 {
+        let rest = ask(store, &fetched.unread, Some(fetched.tries));
+        fetched.messages.extend(rest.messages);
+        fetched.missing.extend(rest.missing);
+        (fetched.unread, fetched.tries) = (rest.unread, rest.tries);
+    }
+    fetched.missing.sort_unstable();
+    fetched
 }
 
 pub(super) fn seqs(recovered: &Recovered) -> Vec<Seq> {

@@ -7,7 +7,7 @@ use frond_clock::Timestamp;
 use frond_ledger::{Body, Record, Seq};
 
 use super::memory::MemoryDisk;
-use super::scratch::{S, Scratch, fetch, small, stream, write};
+use super::scratch::{S, Scratch, ask, fetch, small, stream, write};
 use crate::limits::{SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX};
 use crate::{Disk, DiskFile as _, FileDisk, Scrubber, Store, Unreadable};
 
@@ -147,7 +147,46 @@ fn a_disk_that_comes_back_is_read_again_with_nothing_to_fold() {
     let store = open(2);
     let asked: Vec<Seq> = (1..=600).collect();
     *disk.faults.gone.lock().unwrap() = "blocks";
-    assert!(fetch(&store, &asked).missing.contains(&100));
+    for again in [None, Some(0), Some(0)] {
+        let told = ask(&store, &asked, again);
+        assert_eq!((told.unread.contains(&100), told.missing), (true, vec![]));
+        assert!(told.tries == 0 || again.is_none(), "{}", told.tries);
+    }
     *disk.faults.gone.lock().unwrap() = "";
-    assert_eq!(fetch(&store, &asked).missing, Vec::<Seq>::new());
+    let told = fetch(&store, &asked);
+    assert_eq!(
+        (told.messages.len(), told.missing, told.unread),
+        (600, vec![], vec![])
+    );
+}
+
+#[test]
+fn what_cannot_be_read_for_a_moment_is_not_lost() {
+    let disk = MemoryDisk::default();
+    let open = |nonce| Store::open(disk.clone(), &small(nonce)).unwrap().0;
+    let mut store = open(1);
+    write(&mut store, vec![stream()]).unwrap();
+    for seq in 1..=600 {
+        write(&mut store, vec![put(seq, text(seq))]).unwrap();
+        if seq % 20 == 0 {
+            store.checkpointer.checkpoint().unwrap();
+        }
+    }
+    drop(store);
+    let store = open(2);
+    let mut scrubber = store.reader.scrubber();
+    let all: Vec<Seq> = (1..=600).collect();
+    // Wherever the medium fails, and for as long as its file can be opened at all.
+    let len = disk.open("blocks.redb").unwrap().len().unwrap();
+    for at in (8192..len).step_by(16 * 1024) {
+        *disk.faults.bad.lock().unwrap() = at..at + 512;
+        let told = ask(&store, &all, None);
+        assert_eq!(told.missing, [], "at {at}");
+        assert_eq!(told.messages.len() + told.unread.len(), 600, "at {at}");
+        assert_eq!(scrubber.run(Duration::from_secs(1), NOW), []);
+        *disk.faults.bad.lock().unwrap() = 0..0;
+        assert_eq!(ask(&store, &all, Some(told.tries)).messages.len(), 600);
+        let (found, _) = pass(&mut scrubber, &store);
+        assert_eq!(found, []);
+    }
 }

@@ -125,10 +125,12 @@ impl Model {
             let query = Query {
                 stream: stream.stream,
                 seqs: stream.heads.iter().map(|(head, _)| head.seq).collect(),
+                again: None,
             };
             let fetched = reader.fetch(&query);
-            if !fetched.missing.is_empty() {
-                return Err(format!("{:?} cannot be read", fetched.missing));
+            let lost = [fetched.missing, fetched.unread].concat();
+            if !lost.is_empty() {
+                return Err(format!("{lost:?} cannot be read"));
             }
             for ((head, subject), stored) in stream.heads.iter().zip(&fetched.messages) {
                 let same = (head.seq, head.time, head.dedupe_id.as_deref())
