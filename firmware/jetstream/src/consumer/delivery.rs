@@ -44,6 +44,9 @@ struct Draft {
     ack: AckSubject,
 }
 
+/// What is read ahead and what is read beside it are less.
+const DEMAND_MAX: i64 = 4 * limits::FETCH_MESSAGES_MAX as i64;
+
 impl Consumer {
     /// Delivers what can be delivered, within the bounds of one burst.
     pub(super) fn pump(&mut self, scene: &Scene<'_>) {
@@ -348,12 +351,12 @@ impl Consumer {
         }
     }
 
-    /// How many messages would be taken now.
+    /// How many messages would be taken now, or more than are ever read ahead.
     fn demand(&self) -> usize {
         match &self.mode {
             Mode::Push(push) if push.may_send() => usize::MAX,
             Mode::Push(_) => 0,
-            Mode::Pull(waiting) => usize::try_from(waiting.wanted()).unwrap_or(0),
+            Mode::Pull(waiting) => usize::try_from(waiting.wanted(DEMAND_MAX)).unwrap_or(0),
         }
     }
 

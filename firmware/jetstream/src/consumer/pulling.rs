@@ -65,7 +65,8 @@ impl Consumer {
                 self.out.publish(status(reply, "404 No Messages"));
                 return;
             }
-            let wanted = u64::try_from(waiting.wanted()).unwrap_or(0);
+            let more = i64::try_from(available).map_or(i64::MAX, |it| it.saturating_add(1));
+            let wanted = u64::try_from(waiting.wanted(more)).unwrap_or(0);
             if available > 0 && available < wanted {
                 self.out.publish(status(reply, "408 Requests Pending"));
                 return;

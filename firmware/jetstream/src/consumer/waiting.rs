@@ -22,6 +22,8 @@ pub(crate) struct Waiting {
     round: u64,
     /// When everybody's interest was last looked at because no place was free.
     swept: Option<Instant>,
+    /// Nothing is due before; it may be the time of a request that is gone.
+    due: Option<Instant>,
 }
 
 /// One request that waits.
@@ -80,6 +82,7 @@ impl Waiting {
             places: usize::try_from(places).unwrap_or(0),
             round: 0,
             swept: None,
+            due: None,
         }
     }
 
@@ -93,19 +96,26 @@ impl Waiting {
         self.queue.is_empty()
     }
 
-    /// Messages wanted by all together.
-    pub(crate) fn wanted(&self) -> i64 {
-        self.queue
-            .iter()
-            .fold(0, |sum, request| sum.saturating_add(request.left))
+    /// Messages wanted by all together, or by so many that they are `enough`: a million may wait,
+    /// and this is asked for each.
+    pub(crate) fn wanted(&self, enough: i64) -> i64 {
+        let mut sum: i64 = 0;
+        for request in &self.queue {
+            if sum >= enough {
+                break;
+            }
+            sum = sum.saturating_add(request.left);
+        }
+        sum
     }
 
-    /// When something is due by itself.
+    /// When to look whether something is due by itself.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.queue
-            .iter()
-            .flat_map(|r| r.expires.into_iter().chain(r.heartbeat.map(|(_, at)| at)))
-            .min()
+        self.due.filter(|_| !self.queue.is_empty())
+    }
+
+    fn count_due(&mut self) {
+        self.due = self.queue.iter().filter_map(Request::due).min();
     }
 
     /// Makes room when there is none, looking at everybody's interest at most once a second.
@@ -153,6 +163,8 @@ impl Waiting {
             standing: request.standing,
             live_in: 0,
         };
+        let before = self.deadline();
+        self.due = before.into_iter().chain(request.due()).min();
         self.enqueue(request, order);
         true
     }
@@ -265,6 +277,7 @@ impl Waiting {
                 out.publish(status::heartbeat(&request.reply, last, None));
             }
         }
+        self.count_due();
     }
 
     /// Whether a request ends or hears from us by now.
@@ -308,10 +321,17 @@ impl Waiting {
             }
             !over
         });
+        self.count_due();
     }
 }
 
 impl Request {
+    /// When something is due by itself.
+    fn due(&self) -> Option<Instant> {
+        let heartbeat = self.heartbeat.map(|(_, at)| at);
+        self.expires.into_iter().chain(heartbeat).min()
+    }
+
     fn is_over(&self, now: Instant) -> bool {
         self.expires.is_some_and(|at| at <= now)
     }
@@ -352,5 +372,49 @@ impl Request {
         };
         id.clone_into(&mut standing.id);
         Some(standing.group.as_str().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_due_before_it_is_looked_at_whoever_came_and_went() {
+        let mut rng = frond_clock::Rng::seeded(7);
+        let (mut waiting, mut out) = (Waiting::new(200), Outbox::default());
+        let mut now = Instant::START;
+        for _ in 0..5_000 {
+            let time = |rng: &mut frond_clock::Rng| (rng.below(40) * 1_000_000).cast_signed();
+            let request = PullRequest {
+                batch: 1,
+                expires: time(&mut rng),
+                max_bytes: 0,
+                no_wait: rng.below(4) == 0,
+                idle_heartbeat: time(&mut rng),
+                standing: None,
+            };
+            match rng.below(6) {
+                0 => {
+                    waiting.queue.pop_front();
+                }
+                1 => waiting.end_of_stream(&mut out),
+                _ => {
+                    waiting.push(now, "I", request, Order::Arrival);
+                }
+            }
+            let exact = waiting.queue.iter().filter_map(Request::due).min();
+            let told = waiting.deadline();
+            assert!(exact.is_none() || told.is_some_and(|told| Some(told) <= exact));
+            now = now + Duration::from_millis(rng.below(3));
+            if waiting.is_due(now) {
+                waiting.tick(now, Floor::default(), &mut out);
+                let later = waiting.deadline();
+                assert!(
+                    later.is_none_or(|later| later > now),
+                    "{later:?} at {now:?}"
+                );
+            }
+        }
     }
 }
