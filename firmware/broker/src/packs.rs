@@ -74,8 +74,13 @@ impl Packs {
     pub fn go_without(&mut self, peer: &str) {
         let is_known = match self.wish {
             Compression::NotSupported => false,
-            _ if self.is_deflated && self.wish.is_wanted() && peer.is_empty() => true,
-            _ => !matches!(peer, "" | "not supported"),
+            Compression::Off
+            | Compression::Accept
+            | Compression::Fixed(_)
+            | Compression::Auto(_) => {
+                let is_quiet = self.is_deflated && self.wish.is_wanted() && peer.is_empty();
+                is_quiet || !matches!(peer, "" | "not supported")
+            }
         };
         let outcome = if is_known {
             Agreed::Off

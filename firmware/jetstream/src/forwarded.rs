@@ -22,12 +22,13 @@ const BEGUN: &str = "forward";
 impl JetStream {
     /// What was noted before.
     pub(crate) fn recall_forwarded(&mut self, values: &BTreeMap<Box<str>, Bytes>) {
-        let of = |(key, value): (&Box<str>, &Bytes)| {
+        let of = |key: &str, value: &Bytes| {
             let (account, stream) = key.strip_prefix(PREFIX)?.rsplit_once('/')?;
             let subjects = serde_json::from_slice(value).ok()?;
             Some(((account.into(), stream.into()), subjects))
         };
-        let known = values.iter().filter_map(of).collect();
+        let known = values.iter().filter_map(|(key, value)| of(key, value));
+        let known = known.collect();
         self.forwarded = values.contains_key(BEGUN).then_some(known);
     }
 

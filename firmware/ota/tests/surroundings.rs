@@ -133,7 +133,7 @@ impl World {
                 .handle(now, Input::Health { of, check, result });
         }
         let now = self.now();
-        let result = self.store.1.then_some(()).ok_or("off".to_owned());
+        let result = self.store.1.then_some(()).ok_or_else(|| "off".to_owned());
         let check = Check::Streams;
         self.updater
             .handle(now, Input::Health { of, check, result });

@@ -203,6 +203,10 @@ fn read(stream: &mut impl Read, until: Instant, chunk: &mut [u8]) -> Result<usiz
 }
 
 fn told(error: &io::Error) -> String {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the system's kinds are many"
+    )]
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "the server says nothing".to_owned(),
         // An end that nobody signed may be a cut.

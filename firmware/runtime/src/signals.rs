@@ -167,8 +167,8 @@ fn runs_as(stat: &str, program: &str) -> bool {
     };
     let name = head.split_once('(').map_or("", |(_, name)| name);
     // The kernel keeps 15 bytes.
-    let kept = program.get(..program.floor_char_boundary(15));
-    kept == Some(name) && !matches!(tail.trim_start().chars().next(), Some('Z' | 'X'))
+    let kept = program.as_bytes().get(..15).unwrap_or(program.as_bytes());
+    kept == name.as_bytes() && !matches!(tail.trim_start().chars().next(), Some('Z' | 'X'))
 }
 
 #[cfg(test)]

@@ -192,9 +192,10 @@ fn begin(core: &Rc<Core>, door: &Rc<Door>, line: Line, accepted: Accepted, secur
     let called = line.stream().local_addr();
     let called = called.map_or(peer.ip, |at| at.ip().to_canonical());
     let tools = Rc::clone(&door.tools);
-    let frames = match listener {
-        Listener::Leaf => Frames::accepted(&accepted, LINK_INFLATED_BYTES_MAX, tools).for_link(),
-        _ => Frames::accepted(&accepted, door.payload_bytes_max, tools),
+    let frames = if listener == Listener::Leaf {
+        Frames::accepted(&accepted, LINK_INFLATED_BYTES_MAX, tools).for_link()
+    } else {
+        Frames::accepted(&accepted, door.payload_bytes_max, tools)
     };
     let conn = core.number();
     let rule = core.with_node(|node| node.write_rule(listener));

@@ -173,9 +173,11 @@ fn told_of_leafnode(limits: AccountLimits, name: &str) -> Vec<String> {
     world.say(conn, "-ERR 'x'\r\n");
     let lines = std::mem::take(&mut world.outputs).into_iter();
     let mark = format!("{PEER} - lid:{} - ", conn.0);
-    let lines = lines.filter_map(|output| match output {
-        Output::Log { level, text } => Some(format!("{level:?} {}", text.strip_prefix(&mark)?)),
-        _ => None,
+    let lines = lines.filter_map(|output| {
+        let Output::Log { level, text } = output else {
+            return None;
+        };
+        Some(format!("{level:?} {}", text.strip_prefix(&mark)?))
     });
     lines.collect()
 }

@@ -35,6 +35,10 @@ pub(crate) fn secure(
 }
 
 fn told(error: &io::Error) -> String {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the system's kinds are many"
+    )]
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             "tls: the handshake took too long".to_owned()

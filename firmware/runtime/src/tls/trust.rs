@@ -320,6 +320,7 @@ fn judge(
 /// the peer shall hear that, and not that its own messages could not be read.
 // spec: Go crypto/tls handshake_server.go processCertsFromClient; crypto/x509 verify.go
 fn stranger(error: Error) -> Error {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "rustls's enum is open")]
     match error {
         Error::InvalidCertificate(CertificateError::BadSignature) => {
             Error::InvalidCertificate(CertificateError::UnknownIssuer)
