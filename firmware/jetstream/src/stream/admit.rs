@@ -319,8 +319,9 @@ impl Stream {
         }
     }
 
-    /// A write of the same subject that is on its way makes the answer unknowable: the asker
-    /// loses, as it does in a cluster.
+    /// A write of the same subject that is on its way wins, as if it were kept: a server that
+    /// answers before the disk has it would say the same, and clients know a conflict by that.
+    /// Who expects just that one cannot know it, and loses as in a cluster: it may still fail.
     fn expected_of_subject(&self, headers: &Headers<'_>, subject: &str) -> Result<(), ApiError> {
         let other = said(headers, "Nats-Expected-Last-Subject-Sequence-Subject");
         let Some(expected) = number(headers, "Nats-Expected-Last-Subject-Sequence") else {
@@ -331,23 +332,39 @@ impl Stream {
         };
         let other = other.map(String::from_utf8_lossy);
         let filter = other.as_deref().unwrap_or(subject);
-        let on_its_way = if frond_subject::is_literal(filter) {
-            self.inflight.of_subject(filter) > 0
-        } else {
-            let names = |p: &Proposed| {
-                core::str::from_utf8(&p.subject).is_ok_and(|s| frond_subject::matches(filter, s))
-            };
-            self.inflight.iter().any(names)
-        };
-        if on_its_way {
-            return Err(errors::STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+        let newest = self.on_its_way_under(filter);
+        let last = newest.or_else(|| self.contents.last_match(&[filter.into()]));
+        match (newest, last.unwrap_or(0)) {
+            (Some(newest), _) if newest == expected => {
+                Err(errors::STREAM_WRONG_LAST_SEQUENCE_CONSTANT)
+            }
+            (None, last) if last == expected => Ok(()),
+            (_, last) => Err(errors::STREAM_WRONG_LAST_SEQUENCE.with("seq", last)),
         }
-        let last = self.contents.last_match(&[filter.into()]).unwrap_or(0);
-        if last == expected {
-            Ok(())
-        } else {
-            Err(errors::STREAM_WRONG_LAST_SEQUENCE.with("seq", last))
+    }
+
+    fn on_its_way_under(&self, filter: &str) -> Option<Seq> {
+        if frond_subject::is_literal(filter) {
+            return self.inflight.last_of_subject(filter);
         }
+        let mut named = self.inflight.iter().rev().filter(|p| p.is_under(filter));
+        named.find(|p| p.is_kept()).map(|p| p.seq)
+    }
+
+    /// Whether a part of a batch expects something of what the batch itself writes.
+    pub(crate) fn expects_of_batch(
+        &self,
+        headers: &Headers<'_>,
+        subject: &str,
+        before: Seq,
+    ) -> bool {
+        let other = said(headers, "Nats-Expected-Last-Subject-Sequence-Subject");
+        let other = other.map(String::from_utf8_lossy);
+        let filter = other.as_deref().unwrap_or(subject);
+        number(headers, "Nats-Expected-Last-Subject-Sequence").is_some()
+            && self
+                .on_its_way_under(filter)
+                .is_some_and(|seq| seq > before)
     }
 
     fn after_dedupe(&self, headers: &Headers<'_>) -> Result<Rollup, ApiError> {

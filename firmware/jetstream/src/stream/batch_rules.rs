@@ -53,6 +53,9 @@ impl Stream {
                 return Err(errors::STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
             }
         }
+        if self.expects_of_batch(&headers, subject, before) {
+            return Err(errors::STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+        }
         let refuse = |text: &str| Err(errors::STREAM_ROLLUP_FAILED.with("err", text));
         // A schedule takes the place of the one before it.
         let is_schedule = headers

@@ -85,7 +85,7 @@ impl Mark {
 
 impl Proposed {
     /// Whether there will be a message.
-    fn is_kept(&self) -> bool {
+    pub(super) fn is_kept(&self) -> bool {
         matches!(self.proposal, Proposal::Keep(..))
     }
 

@@ -101,12 +101,19 @@ fn expectations_see_what_is_on_its_way() {
     let last_of = "Nats-Expected-Last-Subject-Sequence";
     let first = world.send("s.a", &[(last_of, "0")], b"x");
     let race = world.send("s.a", &[(last_of, "0")], b"y");
+    let named = "Nats-Expected-Last-Subject-Sequence-Subject";
+    let wide = world.send("s.d", &[(last_of, "0"), (named, "s.*")], b"y");
+    let guess = world.send("s.a", &[(last_of, "1")], b"y");
     let other = world.send("s.b", &[(last_of, "0")], b"y");
     let chain = world.send("s.c", &[("Nats-Expected-Last-Sequence", "2")], b"y");
     let stale = world.send("s.c", &[("Nats-Expected-Last-Sequence", "2")], b"y");
     world.drain();
+    // spec: nats-server v2.15.1 server/stream.go, one server
+    let lost = r#"{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 1"},"stream":"S","seq":0}"#;
+    assert_eq!(world.answer(race).unwrap(), lost);
+    assert_eq!(world.answer(wide).unwrap(), lost);
     let conflict = r#"{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"},"stream":"S","seq":0}"#;
-    assert_eq!(world.answer(race).unwrap(), conflict);
+    assert_eq!(world.answer(guess).unwrap(), conflict);
     assert!(
         world
             .answer(stale)
