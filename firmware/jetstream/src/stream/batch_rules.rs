@@ -38,6 +38,11 @@ impl Stream {
             let error = errors::ATOMIC_PUBLISH_UNSUPPORTED_HEADER_BATCH;
             return Err(error.with("header", expected_id));
         }
+        // spec: nats-server v2.15.1 server/jetstream_batching.go: whatever it says
+        let ttl = headers.get("Nats-TTL").filter(|ttl| !ttl.is_empty());
+        if ttl.is_some() && !self.config.allow_msg_ttl {
+            return Err(errors::MESSAGE_TTL_DISABLED);
+        }
         self.dedupe.expire(now);
         let id = headers.get("Nats-Msg-Id").filter(|id| !id.is_empty());
         if id.is_some_and(|id| self.dedupe.find(id).is_some()) {

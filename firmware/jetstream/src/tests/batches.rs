@@ -80,7 +80,8 @@ fn a_batch_is_one_write_and_no_ack_comes_before_it_is_kept() {
 
 #[test]
 fn what_breaks_a_batch_leaves_nothing_of_it() {
-    let table: [Case<'_>; 9] = [
+    let table: [Case<'_>; 10] = [
+        ("2", &[("Nats-TTL", "soon"), COMMIT], 10166),
         ("3", &[COMMIT], 10176),
         ("2", &[("Nats-Batch-Commit", "2")], 10200),
         ("2", &[("Nats-Required-Api-Level", "99")], 10185),
