@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
+use futures_util::StreamExt as _;
 use interop::{Kind, Server, Setup, free_port, http_get, wait_for_async};
 use serde_json::Value;
 
@@ -200,4 +201,64 @@ fn who_has_the_directory_is_named() {
         .unwrap();
     let pid = format!("is in use by process {}", it.server.pid());
     assert!(said.contains(&pid), "{said}");
+}
+
+/// J3: nothing is left of a work queue but what was given last, and that outlives its newest file.
+#[tokio::test]
+async fn j3_a_work_queue_keeps_its_sequences_when_its_newest_file_is_lost() {
+    for lost in ["blocks.redb", "journal"] {
+        let mut it = Gateway::start();
+        let queue = jetstream::stream::Config {
+            name: "S".into(),
+            subjects: vec!["s.*".into()],
+            retention: jetstream::stream::RetentionPolicy::WorkQueue,
+            ..Default::default()
+        };
+        let stream = it.client().await.create_stream(queue).await.unwrap();
+        let worker = jetstream::consumer::pull::Config {
+            durable_name: Some("W".into()),
+            ..Default::default()
+        };
+        let worker = stream.create_consumer(worker).await.unwrap();
+        assert_eq!(it.publish(20).await, 20);
+        let mut work = worker.fetch().max_messages(20).messages().await.unwrap();
+        while let Some(message) = work.next().await {
+            message.unwrap().double_ack().await.unwrap();
+        }
+        assert_eq!(it.state().await, (0, 20));
+        it.folded().await;
+        it.server.kill();
+        fs::remove_file(it.file(lost)).unwrap();
+        it.server.restart();
+        // Acks since the last checkpoint are in the journal alone.
+        let back = it.state().await.0;
+        assert!(back == 0 || lost == "journal", "{back} acked ones are back");
+        assert!(it.publish(1).await > 20, "{lost}: a sequence twice");
+    }
+}
+
+/// J5: wherever a purge is killed, all of it is done or nothing.
+#[tokio::test]
+async fn j5_a_purge_that_is_killed_is_done_or_not_done() {
+    let mut it = with_stream().await;
+    let (mut left, mut last) = (0, 0);
+    for round in 0..8 {
+        if left == 0 {
+            (left, last) = (ACKED, it.publish(ACKED).await);
+        }
+        let client = async_nats::connect(it.server.url()).await.unwrap();
+        let inbox = client.new_inbox();
+        let mut answers = client.subscribe(inbox.clone()).await.unwrap();
+        let purge = "$JS.API.STREAM.PURGE.S";
+        let asked = client.publish_with_reply(purge, inbox, "".into()).await;
+        asked.unwrap();
+        client.flush().await.unwrap();
+        let is_done = round % 4 == 3 && answers.next().await.is_some();
+        it.server.kill();
+        it.server.restart();
+        let found = it.state().await;
+        assert!(found == (left, last) || found == (0, last), "{found:?}");
+        assert!(found.0 == 0 || !is_done, "it was answered");
+        left = found.0;
+    }
 }
