@@ -99,6 +99,7 @@ impl Reader {
         let stream = query.stream;
         let mut found = Vec::with_capacity(seqs.len());
         let mut bad = BTreeSet::new();
+        let mut before = query.again.unwrap_or(0);
         while found.len() < seqs.len() {
             let rest = seqs.get(found.len()..).unwrap_or_default();
             let mut attempt = Attempt::default();
@@ -114,7 +115,7 @@ impl Reader {
             Counters::add(&self.shared.counters.blocks_read, attempt.blocks);
             found.append(&mut attempt.found);
             if let Err(error) = read {
-                let tries = attempt.block.map_or(0, |_| query.again.unwrap_or(0) + 1);
+                let tries = attempt.block.map_or(0, |_| before + 1);
                 if is_of_medium(&error) && tries < READ_TRIES {
                     if query.again.is_none() {
                         tracing::warn!(stream = stream.0, %error, "messages cannot be read now");
@@ -125,6 +126,8 @@ impl Reader {
                 // Only those that lie where it failed.
                 bad.extend(attempt.block);
                 found.push(None);
+                // The next one was not tried before.
+                before = 0;
             }
         }
         (found, 0)

@@ -8,7 +8,9 @@ use frond_ledger::{Body, Record, Seq};
 
 use super::memory::MemoryDisk;
 use super::scratch::{S, Scratch, ask, fetch, small, stream, write};
-use crate::limits::{SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX};
+use crate::limits::{
+    READ_TRIES, SCRUB_BYTES_PER_SECOND, SCRUB_EVERY_SECONDS, SCRUB_STEP_BYTES_MAX,
+};
 use crate::{Disk, DiskFile as _, FileDisk, Scrubber, Store, Unreadable};
 
 const NOW: Timestamp = Timestamp::from_nanos(7_000_000_000);
@@ -128,6 +130,16 @@ fn a_bad_sector_costs_what_lies_in_it_and_ends_no_pass() {
     let lost: Vec<Seq> = found.iter().flat_map(|found| found.seqs.clone()).collect();
     assert!(lost.contains(&100) && lost.len() < 300, "{lost:?}");
     let asked: Vec<Seq> = (1..=600).collect();
+    // At the last try of one block the next ones have theirs before them.
+    let last_try = Some(READ_TRIES - 1);
+    *disk.faults.bad.lock().unwrap() = at..u64::MAX;
+    let told = ask(&store, &asked, last_try);
+    assert!(
+        told.missing.len() < 300 && told.tries < READ_TRIES,
+        "{told:?}"
+    );
+    assert!(told.unread.len() > 100, "{told:?}");
+    *disk.faults.bad.lock().unwrap() = at..at + 1;
     assert_eq!(fetch(&store, &asked).missing, lost);
 }
 
