@@ -105,6 +105,7 @@ fn the_compression_of_accepted_leaves_is_shown_as_go_shows_it() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_cannot_change_refuses_the_reload_in_nats_servers_words() {
     let cases = [
         ("port: 4222", "port: 4223", "Port: old=4222, new=4223"),

@@ -62,6 +62,7 @@ fn the_whole_block_is_read() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_is_wrong_is_refused_with_its_line_and_a_remedy() {
     let cases = [
         ("boards: x", "did you mean \"board\"?"),

@@ -152,10 +152,7 @@ fn who_only_waits_to_be_told_is_not_when_it_is_ended() {
 fn what_is_still_taken_back_is_not_told_anew() {
     let mut world = World::new(vec![Nature::Slow; 10]);
     let waves = vec![Wave::Percent(100)];
-    world.start(Plan {
-        waves: waves.clone(),
-        ..quick()
-    });
+    world.start(Plan { waves, ..quick() });
     world.second();
     world.is_slow = true;
     world.ask(Question::Abort("ann".into())).unwrap();
