@@ -176,21 +176,26 @@ impl Directory {
                 "auth callout violation: auth callout response is not for server".to_owned(),
             );
         }
+        if !is_sealed {
+            self.check_signer(asked, &answer)?;
+        }
         if !answer.nats.error.is_empty() {
             let error = &answer.nats.error;
             return Err(format!("auth callout service returned an error: {error}"));
         }
-        if !is_sealed {
-            self.check_signer(asked, &answer)?;
-        }
         UserClaims::decode(&answer.nats.jwt).map_err(|why| why.to_string())
     }
 
-    /// In operator mode an answer that came open is signed by the account that was asked.
+    /// An answer that came open is signed by the issuer of the configuration or, in operator mode,
+    /// by the account that was asked.
+    ///
+    /// spec: nats-server v2.15.1, by its answers
     fn check_signer(&self, asked: &Asked<'_>, answer: &AuthResponseClaims) -> Result<(), String> {
+        let unknown = || Err("auth callout signing key is unknown".to_owned());
         let (Some(trust), Some(asker)) = (self.trust(), self.claimed(asked.delegation.account))
         else {
-            return Ok(());
+            let is_issuer = answer.issuer == asked.delegation.subject;
+            return if is_issuer { Ok(()) } else { unknown() };
         };
         let (own, said) = (&asker.claims.subject, &answer.nats.issuer_account);
         let is_ours = answer.issuer == *own
@@ -198,7 +203,7 @@ impl Directory {
         if is_ours && (said.is_empty() || said == own) {
             return Ok(());
         }
-        Err("auth callout signing key is unknown".to_owned())
+        unknown()
     }
 }
 

@@ -288,6 +288,19 @@ fn other_answers_are_refused_with_their_reason() {
         why(world.take(other.as_bytes())),
         "Auth callout service returned an error: go away"
     );
+    // Who signs it comes first, whatever it says.
+    for (error, jwt) in [("", &*token), ("go away", "")] {
+        let mut claims = AuthResponseClaims::about(&world.user);
+        claims.audience.clone_from(&world.server);
+        claims.nats.jwt = jwt.into();
+        claims.nats.error = error.into();
+        claims.nats.issuer_account.clone_from(&issuer);
+        let strange = claims.encode(&key(Role::Account, 2)).unwrap();
+        assert_eq!(
+            why(world.take(strange.as_bytes())),
+            "Auth callout signing key is unknown"
+        );
+    }
     assert_eq!(
         why(world.with_token(|user| user.expires = NOW_S - 1)),
         "Error validating user JWT: claim is expired"
