@@ -82,8 +82,10 @@ impl Node {
         self.serve_accounts();
     }
 
-    /// Gives every account that came since the services each account has.
+    /// Gives every account that came since the services each account has, and takes them from
+    /// those that went.
     pub(crate) fn serve_accounts(&mut self) {
+        self.leave_accounts();
         let accounts = self.broker.directory().accounts();
         let ids: Vec<_> = (0..)
             .zip(accounts)
@@ -105,6 +107,32 @@ impl Node {
         }
         for (subject, service) in services::of_account(account == system.account) {
             self.serve(account, subject, *service);
+        }
+    }
+
+    fn leave_accounts(&mut self) {
+        let Some(system) = &mut self.system else {
+            return;
+        };
+        let directory = self.broker.directory();
+        let exists = |id: &AccountId| directory.account(*id).is_some_and(|it| it.exists);
+        let gone: BTreeSet<_> = system
+            .served
+            .iter()
+            .filter(|id| !exists(id))
+            .copied()
+            .collect();
+        system.served.retain(|id| !gone.contains(id));
+        let services = services::of_account(false).iter();
+        let known = services.filter_map(|(_, service)| {
+            let own = system.services.iter().position(|known| known == service)?;
+            Some(Owner::System.number(own as u64))
+        });
+        let known: BTreeSet<u64> = known.collect();
+        for account in gone {
+            for id in &known {
+                self.broker.unsubscribe_internal(account, *id);
+            }
         }
     }
 

@@ -95,6 +95,7 @@ impl Node {
             renames,
         }));
         self.broker.delete_claims(now, key);
+        self.serve_accounts();
         Some(ticket)
     }
 }

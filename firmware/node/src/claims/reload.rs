@@ -38,6 +38,7 @@ impl Node {
                 None => {
                     self.warn(format!("Reloaded: deleting account [removed]: {key:?}"));
                     self.broker.delete_claims(now, key);
+                    self.serve_accounts();
                 }
             }
         }

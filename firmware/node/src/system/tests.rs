@@ -251,3 +251,25 @@ fn connections_are_told_again_while_there_are_any() {
     world.input(Input::Time);
     assert!(!world.heard(system).contains("conns"));
 }
+
+#[test]
+fn an_account_that_a_reload_removes_is_served_no_more() {
+    let mut world = World::new(CONFIG);
+    let count = |world: &World| world.node.broker.subscriptions().count();
+    let before = count(&world);
+    for round in 1..=5 {
+        // The last one has its old name again.
+        let name = format!("A{}", round % 5).replace("A0", "A");
+        let text = CONFIG.replace("A {", &format!("{name} {{"));
+        let config = frond_config::load_text(&text, "x.conf", &frond_config::Nothing);
+        world
+            .node
+            .reload(world.now, &config.unwrap().config)
+            .unwrap();
+        while world.node.poll().is_some() {}
+        assert_eq!(count(&world), before, "{name}");
+    }
+    let client = world.connect(1, "a");
+    let told = world.say(client, "SUB in 1\r\nPUB $SYS.REQ.USER.INFO in 0\r\n\r\n");
+    assert!(told.contains("\"account\":\"A\""), "{told}");
+}
