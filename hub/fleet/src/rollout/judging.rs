@@ -39,9 +39,10 @@ impl Rollout {
             };
         };
         let is_heard = seen_s >= told_s;
-        if has_it {
+        // What it said before it was told is no word about that.
+        if has_it && is_heard {
             // One that fell silent soon after did not bear what it confirmed.
-            let is_fallen = is_silent && is_heard && seen_s - told_s < self.borne_s();
+            let is_fallen = is_silent && seen_s - told_s < self.borne_s();
             return if is_fallen {
                 Fate::Late
             } else {

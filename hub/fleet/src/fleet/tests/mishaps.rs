@@ -184,3 +184,27 @@ pub(super) fn failed(at: usize, digest: &str) -> Value {
         json!({ "refused": { "version": 0, "digest": digest, "why": "not signed" } })
     }
 }
+
+/// What a box said before it was told says nothing of what became of it since.
+#[test]
+fn an_old_word_is_no_confirmation() {
+    let mut world = World::new(vec![Nature::Dies; 4]);
+    let sealed = Sealed::decode(&bundle(7, Target::Group("shops".into()))).unwrap();
+    let had = json!({
+        "groups": ["shops"],
+        "active": { "version": 7, "digest": sealed.digest().to_string() },
+    });
+    let waves = vec![Wave::Percent(100)];
+    world.start(Plan { waves, ..quick() });
+    world.second();
+    // It comes late.
+    for at in 0..4 {
+        world.say(at, MONDAY - 1, &had);
+    }
+    world.second();
+    let counts = world.counts();
+    assert_eq!((counts.told, counts.confirmed), (4, 0));
+    world.say(1, world.now_s, &had);
+    world.second();
+    assert_eq!(world.counts().confirmed, 1);
+}
